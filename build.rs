@@ -1,16 +1,9 @@
 //! Tells the program at build time what only cargo knows: the target, and the files of the corpus that
-//! `chunkmill demo` contains. Makes the table of tokens, which would cost each run more time than a small corpus.
-//! Variables that are set here are also in the environment of tests, so their names must not be those of settings.
+//! `chunkmill demo` contains. Variables that are set here are also in the environment of tests, so their names must not be those of settings.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
-
-#[path = "src/tokens/cl100k/layout.rs"]
-mod layout;
-
-#[path = "src/tokens/cl100k/table.rs"]
-mod table;
 
 /// The corpus, with its labels.
 const LARDER: &str = "datasets/larder";
@@ -18,8 +11,6 @@ const LARDER: &str = "datasets/larder";
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={LARDER}");
-    println!("cargo:rerun-if-changed=src/tokens/cl100k/layout.rs");
-    println!("cargo:rerun-if-changed=src/tokens/cl100k/table.rs");
     let variable = |name| env::var(name).unwrap_or_default();
     println!("cargo:rustc-env=TARGET_TRIPLE={}", variable("TARGET"));
     let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join(LARDER);
@@ -35,7 +26,6 @@ fn main() -> io::Result<()> {
     }
     text.push(']');
     let out = PathBuf::from(variable("OUT_DIR"));
-    fs::write(out.join("cl100k.table"), table::cl100k())?;
     fs::write(out.join("larder.rs"), text)
 }
 

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
+use chunkmill::dataset::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
 use chunkmill::document::{Admission, Document, Layer, Origin};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Batcher, EmbeddingType, Engine, Role, load};
-use chunkmill::index::{Job, Recipe, run};
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
+use chunkmill::job::{Job, Recipe, run};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

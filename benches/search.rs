@@ -21,12 +21,12 @@ use std::time::{Duration, Instant};
 
 use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
+use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
 use chunkmill::error::Result;
-use chunkmill::index::{Job, run};
+use chunkmill::job::{Job, run};
 use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher};
-use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
 

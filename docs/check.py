@@ -41,7 +41,7 @@ FOREIGN = {
     "--jq", "--repo",  # gh
 }  # fmt: skip
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-PATH = re.compile(r"`((?:src|eval|tests|docs|benches|deploy|python|datasets|examples)/[\w./-]*)`")
+PATH = re.compile(r"`((?:src|crates|eval|tests|docs|benches|deploy|python|datasets|examples)/[\w./-]*)`")
 README_MAX = 12_000
 PAGE_MAX = 40_000
 SECONDS = 300

@@ -62,7 +62,7 @@ LONGEST = 48
 GENERATED = re.compile(r"<!-- (?:generated|measured|made by).*?-->.*?<!-- end -->", re.DOTALL)
 OK = re.compile(r"^.*(?:<!-- style: ok -->.*|// .*style: ok)$", re.MULTILINE)
 # Folders with Rust code whose comments are read.
-CODE = ["src", "eval/src"]
+CODE = ["src", "crates", "eval/src"]
 RUST_COMMENT = re.compile(r"^\s*//[/!]?(?:\s(.*))?$")
 
 

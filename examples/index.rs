@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use chunkmill::config::Options;
 use chunkmill::corpus::Root;
-use chunkmill::index::{self, Event};
+use chunkmill::job::{self, Event};
 use chunkmill::storage::Location;
 
 fn main() -> anyhow::Result<()> {
@@ -29,7 +29,7 @@ fn main() -> anyhow::Result<()> {
             println!("{documents} documents found");
         }
     };
-    let report = index::run(&job, &out, embedder.as_ref(), &stop, &watch)?;
+    let report = job::run(&job, &out, embedder.as_ref(), &stop, &watch)?;
     println!("{} chunks in {out}", report.manifest.counts.chunks);
     Ok(())
 }

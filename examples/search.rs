@@ -7,10 +7,10 @@
 
 use anyhow::{Context, ensure};
 use chunkmill::config::Options;
+use chunkmill::dataset::Dataset;
 use chunkmill::embed::Role;
 use chunkmill::search::{Query, Searcher};
 use chunkmill::storage::Location;
-use chunkmill::store::Dataset;
 
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);

@@ -18,18 +18,18 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{self, Endpoint};
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, SecurityProfile};
-use crate::embed::hub::ModelRef;
+use crate::embed::model_ref::ModelRef;
 use crate::embed::{
     self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
     QueryModel, Reranker, cache,
 };
 use crate::error::{Error, Result};
-use crate::index::Job;
+use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
-use crate::settings::DefaultValue::{Is, Unsaid, Words};
-use crate::settings::{Setting, Table, settings};
-use crate::store::{FloatEncoding, MAX_FILES, Manifest, Output};
+use crate::setting::DefaultValue::{Is, Unsaid, Words};
+use crate::setting::{Setting, Table, settings};
 use crate::value::{Globs, count, did_you_mean, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.

@@ -5,27 +5,20 @@
 //!
 //! # Map
 //!
-//! Data flows down this list, and a module uses only modules above it. `tests/architecture.rs` checks both claims.
+//! Five crates, each of which can be used alone, and this one, which has their modules under one name. Data flows down
+//! both lists: a crate uses only crates above it, a module only modules above it. Each crate has a map of its own.
+//! `tests/architecture.rs` checks all of them.
+//!
+//! | crate | question it answers | modules |
+//! | --- | --- | --- |
+//! | `chunkmill-base` | What do all crates have in common? | [`value`], [`error`], [`setting`], [`safely`] |
+//! | `chunkmill-text` | What is in a document, and where is it cut? | [`document`], [`tokens`], [`chunk`] |
+//! | `chunkmill-embed` | What is the vector of a text? | [`embed`], [`hub`] |
+//! | `chunkmill-dataset` | How does a corpus become a dataset? | [`storage`], [`corpus`], [`links`], [`dataset`], [`job`] |
+//! | `chunkmill-search` | What in a dataset answers a question? | [`search`], [`answer`] |
 //!
 //! | module | question it answers |
 //! | --- | --- |
-//! | [`value`] | How are values and numbers written, and which name did a typo mean? |
-//! | [`error`] | What can go wrong, and what does the process say then? |
-//! | [`settings`] | What is a setting, and what do we know about it? |
-//! | `http` | How do we call web services? |
-//! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
-//! | [`corpus`] | Which documents are there, and what are their bytes? → `Source`, `Content` |
-//! | [`document`] | What is in a document, and where? → `Document` |
-//! | [`tokens`] | How long is a range of a document, in any unit? → `Ruler` |
-//! | [`chunk`] | Where is a document cut? → `Chunk` |
-//! | [`links`] | Where does a link lead? → `Catalog` |
-//! | [`hub`] | Which files does a repository of the Hugging Face hub have, and where are they here? |
-//! | [`embed`] | What is the vector of a text? → `Embedder` |
-//! | [`store`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
-//! | [`index`] | How do these modules work together as one job? |
-//! | `ranking` | How well does each chunk answer a question? → `Ranker` |
-//! | [`search`] | What in a dataset answers a question, and what fits a token budget? → `Searcher` |
-//! | [`answer`] | What does a language model answer from those passages alone? Only if configured |
 //! | [`config`] | What did the user ask for, in flags, environment and files? |
 //! | [`cli`] | How does the command line work? |
 //!
@@ -41,7 +34,7 @@
 //!
 //! No server, no async code outside the clients of the hub and of object stores, no vector database, no approximate index, no
 //! plug-ins: strategies are a closed set. Domain types do not derive their form on disk;
-//! [`store`] has rows and records of its own.
+//! [`dataset`] has rows and records of its own.
 //!
 //! # Features
 //!
@@ -71,44 +64,20 @@
 //! # Ok::<(), chunkmill::error::Error>(())
 //! ```
 
-// Hidden, like `settings`: the command line and the harness need both, to make a setting a flag, a variable and a key.
-#[doc(hidden)]
-pub mod value;
-
-pub mod error;
-
-#[doc(hidden)]
-pub mod settings;
-
-#[cfg(feature = "http")]
-mod http;
-
-pub mod storage;
-
-pub mod corpus;
-pub mod document;
-pub mod tokens;
-
-pub mod chunk;
-
-// Hidden: a step of the job, which the tests run on its own.
-#[doc(hidden)]
-pub mod links;
-
-// Hidden: the harness downloads sets of labels with it.
-#[doc(hidden)]
-pub mod hub;
-
-pub mod embed;
-
-pub mod store;
-
-pub mod index;
-
-mod ranking;
-pub mod search;
-
-pub mod answer;
+#[doc(inline)]
+pub use chunkmill_base::{error, safely, setting, value};
+#[doc(hidden)] // For the Python module.
+pub use chunkmill_dataset::each_column_of_chunks;
+#[doc(inline)]
+pub use chunkmill_dataset::{corpus, dataset, job, links, storage};
+#[doc(inline)]
+pub use chunkmill_embed as embed;
+#[doc(inline)]
+pub use chunkmill_embed::hub;
+#[doc(inline)]
+pub use chunkmill_search::{answer, search};
+#[doc(inline)]
+pub use chunkmill_text::{chunk, document, tokens};
 
 pub mod config;
 

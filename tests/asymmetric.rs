@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Embedder, Engine, Role, load, load_pair, query};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use blake3::Hash;
 use chunkmill::embed::batch::Embedded;
 use chunkmill::embed::cache::{MIN_LIMIT, Space};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Batcher, Batching, Cache, Embedder, Encoded, Engine, ModelInfo, Role, load};
 use serde_json::Value;
 use tempfile::TempDir;

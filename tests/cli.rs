@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
+use chunkmill::dataset::chunks_schema;
 use chunkmill::embed::{EmbeddingType, Representation};
-use chunkmill::store::chunks_schema;
 use serde_json::Value;
 
 use crate::common::{finish, folder, json_lines, program, run, tree, write};

@@ -189,8 +189,8 @@ pub fn documents(root: &Path) -> Vec<Document> {
 
 /// Returns the default model's reference if its files are here. Otherwise prints the reason and returns `None`, or
 /// fails if `CHUNKMILL_REQUIRE_ALL` is set, as `make test` does.
-pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
-    use chunkmill::embed::hub::{ModelRef, locate};
+pub fn default_model() -> Option<chunkmill::embed::model_ref::ModelRef> {
+    use chunkmill::embed::model_ref::{ModelRef, locate};
     let model = ModelRef::default();
     match locate(&model) {
         Ok(_) => Some(model),
@@ -200,9 +200,4 @@ pub fn default_model() -> Option<chunkmill::embed::hub::ModelRef> {
             None
         }
     }
-}
-
-/// Returns the number of ends of lines in a text: line feeds, and carriage returns without one.
-pub fn line_ends(text: &str) -> usize {
-    text.matches('\n').count() + text.replace("\r\n", "").matches('\r').count()
 }

@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use chunkmill::chunk::{Preset, Spec};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
+use chunkmill::dataset::ChunkRow;
 use chunkmill::document::{Admission, BlockKind, Document};
-use chunkmill::index::Recipe;
-use chunkmill::store::ChunkRow;
+use chunkmill::job::Recipe;
 use chunkmill::tokens::{Breaks, Encoding, Ends, Sizer, TokenCounter, Unit, cl100k};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use tiktoken_rs::CoreBPE;
 
-use crate::common::{Words, line_ends, powershell, sizer};
+use crate::common::{Words, powershell, sizer};
 use crate::encodings;
+use crate::promises::line_ends;
 use crate::properties::preset_in;
 
 fn tiktoken() -> &'static CoreBPE {

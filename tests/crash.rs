@@ -213,7 +213,7 @@ mod failpoints {
     use std::os::unix::process::CommandExt;
     use std::path::PathBuf;
 
-    use chunkmill::index::Job;
+    use chunkmill::job::Job;
     use libc::{c_int, c_long, pid_t};
 
     use super::*;

@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
+use chunkmill::dataset::verify;
 use chunkmill::error::exit;
 use chunkmill::storage::Location;
-use chunkmill::store::verify;
 use tempfile::TempDir;
 
 use crate::common::{folder, run, tree, write};

@@ -344,7 +344,7 @@ fn positions_are_exact_with_all_line_ends_and_scripts() {
     for (chars, (byte, _)) in text.char_indices().enumerate() {
         assert_eq!(positions.char_at(byte), chars);
         let inside = text[..byte].ends_with('\r') && text[byte..].starts_with('\n');
-        let line = crate::common::line_ends(&text[..byte]) + 1 - usize::from(inside);
+        let line = crate::promises::line_ends(&text[..byte]) + 1 - usize::from(inside);
         assert_eq!(positions.line_at(byte), line);
         assert!(positions.line(line).unwrap().contains(&byte));
     }

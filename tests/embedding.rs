@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkmill::embed::batch::Batcher;
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Batching, Embedder, Engine, Isa, Precision, PrecisionSetting, Role, load};
 use chunkmill::error::Error;
 use tempfile::TempDir;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use chunkmill::chunk::{Preset, Spec};
+use chunkmill::dataset::Manifest;
 use chunkmill::document::Document;
-use chunkmill::store::Manifest;
 use chunkmill::tokens::{Encoding, Ends, Sizer, Unit};
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -19,10 +19,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use chunkmill::dataset::{Sweep, gc};
 use chunkmill::error::{Error, Result};
-use chunkmill::index;
+use chunkmill::job;
 use chunkmill::storage::{self, FileSystem, Location, Storage};
-use chunkmill::store::{Sweep, gc};
 use tempfile::TempDir;
 
 use crate::common::{PROGRAM, finish, note, other_program, run};
@@ -386,7 +386,7 @@ impl Scenario {
         let fresh = home.path().join(format!("fresh-{docs}"));
         run_job(&job, &fresh).unwrap();
         let act =
-            move |out: &Location, stop: &AtomicBool| index::run(&job, out, fake().as_ref(), stop, &|_| ()).map(drop);
+            move |out: &Location, stop: &AtomicBool| job::run(&job, out, fake().as_ref(), stop, &|_| ()).map(drop);
         Self::of(name, home, Box::new(act), start, entries(&fresh))
     }
 
@@ -642,13 +642,13 @@ fn shards_and_their_commit_survive_any_fault_at_any_operation() {
     let end = dataset(&home, "later", "after");
     let job = job(&[&home.path().join("later")]);
     let stop = AtomicBool::new(false);
-    let plan = index::plan(&job, &home.path().join("before").into(), fake().as_ref(), 2, &stop).unwrap();
+    let plan = job::plan(&job, &home.path().join("before").into(), fake().as_ref(), 2, &stop).unwrap();
     assert!(plan.parts.iter().all(|part| part.shard.is_some()), "each shard has something to do");
     let act = move |out: &Location, stop: &AtomicBool| {
         for shard in 1..=2 {
-            index::run_shard(&job, out, fake().as_ref(), &plan, shard, stop, &|_| ())?;
+            job::run_shard(&job, out, fake().as_ref(), &plan, shard, stop, &|_| ())?;
         }
-        index::commit(&plan, out, stop).map(drop)
+        job::commit(&plan, out, stop).map(drop)
     };
     Scenario::of("two shards and a commit", home, Box::new(act), start, end).sweep();
 }
@@ -657,7 +657,7 @@ fn shards_and_their_commit_survive_any_fault_at_any_operation() {
 fn a_promotion_survives_any_fault_at_any_operation() {
     let home = corpus();
     let start = dataset(&home, "docs", "out");
-    let act = |out: &Location, stop: &AtomicBool| index::promote(out, "3.md", "important", stop).map(drop);
+    let act = |out: &Location, stop: &AtomicBool| job::promote(out, "3.md", "important", stop).map(drop);
     act(&unsynced(&home.path().join("out")), &AtomicBool::new(false)).unwrap();
     let end = entries(&home.path().join("out"));
     Scenario::of("a promotion", home, Box::new(act), start, end).sweep();
@@ -668,7 +668,7 @@ fn a_deletion_survives_any_fault_at_any_operation() {
     let home = corpus();
     let start = dataset(&home, "docs", "out");
     let act = |out: &Location, stop: &AtomicBool| {
-        match index::delete(out, &["3.md".to_owned()], &[], stop) {
+        match job::delete(out, &["3.md".to_owned()], &[], stop) {
             // An earlier attempt deleted it. The next command removes what that left behind.
             Err(Error::Setting { .. }) => gc(out, Sweep::default()).map(drop),
             other => other.map(drop),

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use chunkmill::store::{Dataset, FORMAT_VERSION, Table};
+use chunkmill::dataset::{Dataset, FORMAT_VERSION, Table};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -1,7 +1,7 @@
 //! Seed 1, sections 8.3 to 8.6: every rule on chunks, ids, metadata and configuration.
 
 use chunkmill::chunk::{Chunk, Preset, Settings, Spec, Strategy};
-use chunkmill::store::{ChunkRow, DocumentRow};
+use chunkmill::dataset::{ChunkRow, DocumentRow};
 use chunkmill::tokens::Unit;
 
 use crate::common::{Cut, cut};

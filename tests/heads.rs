@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Dimensions, Embedder, Engine, Role, load};
 use serde_json::{Value, json};
 use tempfile::TempDir;

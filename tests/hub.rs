@@ -204,7 +204,7 @@ fn the_default_model_must_have_the_pinned_bytes() {
 #[test]
 fn a_pinned_file_that_is_missing_is_refused() {
     let Some(model) = crate::common::default_model() else { return };
-    let cached = chunkmill::embed::hub::locate(&model).unwrap().path;
+    let cached = chunkmill::embed::model_ref::locate(&model).unwrap().path;
     let home = TempDir::new().unwrap();
     let hf = home.path().join("hf/hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots");
     let snapshot = hf.join(cached.file_name().unwrap());
@@ -239,7 +239,7 @@ fn environment(home: &Path, model: &Path, changed: Option<&str>) -> PathBuf {
 #[test]
 fn the_default_model_is_found_in_a_python_environment() {
     let Some(model) = crate::common::default_model() else { return };
-    let cached = chunkmill::embed::hub::locate(&model).unwrap().path;
+    let cached = chunkmill::embed::model_ref::locate(&model).unwrap().path;
     let check = |changed: Option<&str>, taken: &str| {
         let home = TempDir::new().unwrap();
         let environment = environment(home.path(), &cached, changed);

@@ -32,7 +32,7 @@ mod counting {
 
     use chunkmill::chunk::{Spec, chunk_measured};
     use chunkmill::document::{Document, Layer};
-    use chunkmill::embed::cpu::kernel::{Attention, Floats, Input, Isa, Kernel, Operand, Precision, Scratch, Then};
+    use chunkmill::embed::kernel::{Attention, Floats, Input, Isa, Kernel, Operand, Precision, Scratch, Then};
     use chunkmill::tokens::{TokenCounter, cl100k};
 
     use super::note;

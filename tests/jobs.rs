@@ -11,13 +11,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use chunkmill::dataset::{Dataset, FloatEncoding, Manifest, Output, Table, read_outlines};
 use chunkmill::document::Admission;
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Embedder, EmbeddingType, Engine, load};
 use chunkmill::error::Result;
-use chunkmill::index::{self, Job, Report};
+use chunkmill::job::{self, Job, Report};
 use chunkmill::storage::{self, FileSystem, Location, Storage};
-use chunkmill::store::{Dataset, FloatEncoding, Manifest, Output, Table, read_outlines};
 use tempfile::TempDir;
 
 use crate::common::{tree, write};
@@ -87,7 +87,7 @@ pub fn fake() -> Box<dyn Embedder> {
 
 /// Runs a job with the fake embedder.
 pub fn run_job(job: &Job, out: impl Into<Location>) -> Result<Report> {
-    index::run(job, &out.into(), fake().as_ref(), &AtomicBool::new(false), &|_| ())
+    job::run(job, &out.into(), fake().as_ref(), &AtomicBool::new(false), &|_| ())
 }
 
 /// Returns the location of a folder that is written to through [`Unsynced`].

@@ -8,7 +8,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use chunkmill::embed::cpu::kernel::{
+use chunkmill::embed::kernel::{
     Attention, Distances, Floats, Input, Isa, Kernel, Matrix, OUTLIERS, Operand, PAD, Precision, Rotation, Scratch,
     Then,
 };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Batcher, Cache, Embedded, Embedder, Engine, Passage, Reading, Window, load};
 use tempfile::TempDir;
 

@@ -39,7 +39,7 @@ fn index(home: &Path, out: &str, extra: &[&str]) -> Value {
 /// Returns `table: level` for every row of a document.
 fn levels(home: &Path, out: &str, doc: &str) -> Vec<String> {
     use arrow::array::AsArray;
-    use chunkmill::store::{Dataset, Table};
+    use chunkmill::dataset::{Dataset, Table};
     let dataset = Dataset::open(home.join(out)).unwrap();
     let mut found = Vec::new();
     for table in [Table::Documents, Table::Chunks] {

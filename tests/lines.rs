@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chunkmill::chunk::Spec;
-use chunkmill::store::{ChunkLines, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow, Time};
+use chunkmill::dataset::{ChunkLines, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow, Time};
 use proptest::prelude::*;
 
 use crate::common::cut;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use arrow::array::{Array, BooleanArray, StringArray};
 use chunkmill::chunk::{Spec, chunk};
+use chunkmill::dataset::{Dataset, Table, file_of};
 use chunkmill::document::{Document, LinkKind, slug};
 use chunkmill::links::{Catalog, Lead, Listing, Outgoing, Outline};
-use chunkmill::store::{Dataset, Table, file_of};
 use serde_json::Value;
 use tempfile::TempDir;
 

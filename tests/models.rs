@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use candle_core::{Device, Tensor};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Embedder, Engine, Isa, Precision, PrecisionSetting, Role, load};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
+use chunkmill::dataset::{Dataset, Manifest, Sweep, Verification, gc, verify};
 use chunkmill::error::{Error, exit};
-use chunkmill::index::{self, Event, Job};
+use chunkmill::job::{self, Event, Job};
 use chunkmill::search::{Mode, Query, Searcher};
 use chunkmill::storage::{Entry, Input, Location, ObjectStorage, Output, Storage, Version};
-use chunkmill::store::{Dataset, Manifest, Sweep, Verification, gc, verify};
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use proptest::prelude::*;
@@ -143,8 +143,8 @@ fn a_dataset_in_a_bucket_is_searched_promoted_and_deleted_from() {
     let stop = AtomicBool::new(false);
     for (docs, out) in [(bucket.at("docs"), &remote), (Location::from(&home.path().join("docs")), &local)] {
         run_job(&job_over(&docs), out).unwrap();
-        index::promote(out, "3.md", "important", &stop).unwrap();
-        index::delete(out, &["4.md".to_owned()], &[], &stop).unwrap();
+        job::promote(out, "3.md", "important", &stop).unwrap();
+        job::delete(out, &["4.md".to_owned()], &[], &stop).unwrap();
         verified(out);
     }
     assert_eq!(difference(&snapshot(&bucket, "out"), &tree(local.path()).into_iter().collect()), None);
@@ -162,15 +162,15 @@ fn shards_of_a_plan_in_a_bucket_end_in_the_bytes_of_one_process() {
     bucket.upload(&home.path().join("docs"), "docs");
     let (job, out) = (job_over(&bucket.at("docs")), bucket.at("out"));
     let stop = AtomicBool::new(false);
-    let plan = index::plan(&job, &out, fake().as_ref(), 2, &stop).unwrap();
-    let shard = |shard| index::run_shard(&job, &bucket.at("out"), fake().as_ref(), &plan, shard, &stop, &|_| ());
+    let plan = job::plan(&job, &out, fake().as_ref(), 2, &stop).unwrap();
+    let shard = |shard| job::run_shard(&job, &bucket.at("out"), fake().as_ref(), &plan, shard, &stop, &|_| ());
     assert_eq!(shard(2).unwrap().parts_made, 1);
-    let early = index::commit(&plan, &out, &stop).unwrap_err().to_string();
+    let early = job::commit(&plan, &out, &stop).unwrap_err().to_string();
     assert!(early.contains("lacks the parts of these shards of the plan: 1/2"), "{early}");
     assert_eq!(shard(1).unwrap().parts_made, 1);
     assert_eq!(shard(2).unwrap().parts_made, 0, "an earlier attempt has made it");
-    index::commit(&plan, &out, &stop).unwrap();
-    index::commit(&plan, &out, &stop).unwrap();
+    job::commit(&plan, &out, &stop).unwrap();
+    job::commit(&plan, &out, &stop).unwrap();
     assert!(shard(2).unwrap().committed);
     let local = home.path().join("out");
     run_job(&crate::jobs::job(&[&home.path().join("docs")]), &local).unwrap();
@@ -194,7 +194,7 @@ fn of_two_runs_at_once_one_commits_and_the_other_says_so() {
             }
         };
         let job = Job { fresh: true, ..job_over(&bucket.at("docs")) };
-        let first = index::run(&job, &bucket.at("out"), fake().as_ref(), &AtomicBool::new(false), &watch);
+        let first = job::run(&job, &bucket.at("out"), fake().as_ref(), &AtomicBool::new(false), &watch);
         let error = first.unwrap_err();
         assert!(matches!(error, Error::Replaced { .. }) && error.exit_code() == exit::LOCKED, "{error}");
         assert!(error.to_string().contains("mem://bucket/out: was replaced by another run"), "{error}");

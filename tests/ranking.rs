@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use chunkmill::dataset::{Dataset, Table};
 use chunkmill::document::name;
 use chunkmill::search::{
     FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Searcher, Share, Weight,
 };
-use chunkmill::store::{Dataset, Table};
 use tempfile::TempDir;
 
 use crate::common::{folder, json_lines, run, write};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use chunkmill::config::{self, Options, settings};
-use chunkmill::settings::{DefaultValue, Setting};
+use chunkmill::setting::{DefaultValue, Setting};
 use chunkmill::value::Form;
 use clap::CommandFactory;
 use serde_json::Value;
@@ -215,7 +215,7 @@ fn documented(lines: &str) -> Vec<(String, String)> {
 #[test]
 fn the_book_has_every_exit_code() {
     let mut text = String::from("| code | meaning |\n| --- | --- |\n");
-    for (line, words) in documented(&source("src/error.rs", "pub mod exit {")) {
+    for (line, words) in documented(&source("crates/base/src/error.rs", "pub mod exit {")) {
         let code = line.split(" = ").nth(1).unwrap().trim_end_matches(';');
         writeln!(text, "| {code} | {} |", pages::cell(&words)).unwrap();
     }
@@ -225,7 +225,7 @@ fn the_book_has_every_exit_code() {
 
 #[test]
 fn the_book_has_every_format_of_documents() {
-    let file = "src/document/format.rs";
+    let file = "crates/text/src/document/format.rs";
     let kinds = documented(&source(file, "pub enum Format {"));
     let languages = documented(&source(file, "pub enum Language {"));
     let words = |of: &[(String, String)], name: &str| {

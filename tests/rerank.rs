@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Isa, Precision, PrecisionSetting, Reranker, load_reranker};
 use serde_json::{Value, json};
 use tempfile::TempDir;

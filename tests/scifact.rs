@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::fs;
 
+use chunkmill::dataset::Dataset;
 use chunkmill::embed::{Backend, Embedder, Engine, PrecisionSetting, Role, load};
 use chunkmill::search::{Filter, Searcher};
-use chunkmill::store::Dataset;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::chunk::Spec;
 use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
+use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
-use chunkmill::index::{self, Job};
+use chunkmill::job::{self, Job};
 use chunkmill::search::{
     FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
     Weight,
 };
-use chunkmill::store::{Dataset, FloatEncoding, Output};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -95,7 +95,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         cache: None,
     };
     let out = home.join("out");
-    index::run(&job, &out.as_path().into(), &Coarse::new(), &AtomicBool::new(false), &|_| ()).unwrap();
+    job::run(&job, &out.as_path().into(), &Coarse::new(), &AtomicBool::new(false), &|_| ()).unwrap();
     Dataset::open(&out).unwrap()
 }
 

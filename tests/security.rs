@@ -576,7 +576,7 @@ fn few_documents_of_a_real_corpus_have_signals() {
 
 /// Returns the phrases as the source writes them, without syntax that the generator of strings does not know.
 fn phrases() -> Vec<String> {
-    let source = include_str!("../src/document/security/phrases.rs");
+    let source = include_str!("../crates/text/src/document/security/phrases.rs");
     let (_, list) = source.split_once("const PHRASES").unwrap();
     let (list, _) = list.split_once("];").unwrap();
     let phrase = |line: &str| Some(line.trim().strip_prefix("r\"")?.strip_suffix("\",")?.to_owned());

@@ -63,7 +63,7 @@ fn a_full_stop_ends_a_sentence_only_if_the_sentence_is_over() {
 #[test]
 fn each_word_of_the_lists_says_one_thing() {
     let mut kinds: BTreeMap<(bool, &str), &str> = BTreeMap::new();
-    let lists = include_str!("../src/chunk/sentence.txt").lines();
+    let lists = include_str!("../crates/text/src/chunk/sentence.txt").lines();
     for (head, words) in lists.filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(':')) {
         let kind = head.split(' ').next().unwrap();
         for word in words.split_whitespace() {

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use arrow::array::AsArray;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter};
+use chunkmill::dataset::{Dataset, Table};
 use chunkmill::embed::EmbeddingType;
 use chunkmill::error::Error;
-use chunkmill::index::{self, Job};
-use chunkmill::store::{Dataset, Table};
+use chunkmill::job::{self, Job};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -228,7 +228,7 @@ impl History {
                 let events = AtomicUsize::new(self.numbers.below(20));
                 let stop = AtomicBool::new(false);
                 let watch = |_| stop.store(events.fetch_sub(1, Ordering::Relaxed) <= 1, Ordering::Relaxed);
-                happened.push(match index::run(&self.job, &unsynced, fake().as_ref(), &stop, &watch) {
+                happened.push(match job::run(&self.job, &unsynced, fake().as_ref(), &stop, &watch) {
                     Err(Error::Interrupted) => "a run is stopped".to_owned(),
                     Ok(_) => "a run that should be stopped is not".to_owned(),
                     Err(error) => return Err(format!("{happened:#?}: {error}")),
@@ -343,11 +343,11 @@ fn a_document_that_could_not_be_read_for_a_moment_is_indexed_by_the_next_run() {
     let file = home.path().join("docs/3.md");
     // The document is intact when the run looks at it and when the run ends, but not when it is read.
     let watch = |event| match event {
-        chunkmill::index::Event::Kept { .. } => fs::write(&file, b"\xc3\x28").unwrap(),
-        chunkmill::index::Event::Prepared { chunks: 0, .. } => put(home.path(), "docs/3.md", &page(3, 1)),
+        chunkmill::job::Event::Kept { .. } => fs::write(&file, b"\xc3\x28").unwrap(),
+        chunkmill::job::Event::Prepared { chunks: 0, .. } => put(home.path(), "docs/3.md", &page(3, 1)),
         _ => {}
     };
-    let report = index::run(&job, &out.as_path().into(), fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();
+    let report = job::run(&job, &out.as_path().into(), fake().as_ref(), &AtomicBool::new(false), &watch).unwrap();
     assert_eq!(report.quarantined.iter().map(|row| row.doc_id.as_str()).collect::<Vec<_>>(), ["3.md"]);
     assert!(run_job(&job, &out).unwrap().quarantined.is_empty());
     run_job(&job, home.path().join("fresh")).unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 
+use chunkmill::dataset::{Dataset, FORMAT_VERSION, Table, describe, file_of};
 use chunkmill::embed::{EmbeddingType, Representation};
-use chunkmill::store::{Dataset, FORMAT_VERSION, Table, describe, file_of};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;

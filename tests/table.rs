@@ -16,7 +16,7 @@ use arrow::datatypes::{DataType, Schema};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use chunkmill::store::{Dataset, Table};
+use chunkmill::dataset::{Dataset, Table};
 use tempfile::TempDir;
 
 use crate::common::{folder, program, run, tree};

@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use candle_core::{Device, Tensor};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::dataset::{Check, Dataset, Table, verify};
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Engine, ZERO_VECTOR, load};
 use chunkmill::search::{Mode, Query, Searcher};
-use chunkmill::store::{Check, Dataset, Table, verify};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -14,7 +14,7 @@ use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use chunkmill::chunk::Preset;
 use chunkmill::corpus::Root;
-use chunkmill::store::{Check, FORMAT_VERSION, Verification, verify};
+use chunkmill::dataset::{Check, FORMAT_VERSION, Verification, verify};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
@@ -475,7 +475,7 @@ fn cases() -> Vec<Case> {
             "a document is in another file",
             |v| {
                 let ids = ["x.md", "y.md", "z.md", "w.md", "v.md"];
-                let own = chunkmill::store::file_of(
+                let own = chunkmill::dataset::file_of(
                     &{
                         let reader =
                             ParquetRecordBatchReaderBuilder::try_new(File::open(v.path("documents")).unwrap()).unwrap();
@@ -484,7 +484,7 @@ fn cases() -> Vec<Case> {
                     },
                     2,
                 );
-                let stranger = ids.into_iter().find(|id| chunkmill::store::file_of(id, 2) != own).unwrap();
+                let stranger = ids.into_iter().find(|id| chunkmill::dataset::file_of(id, 2) != own).unwrap();
                 v.rewrite("documents", |batch| {
                     let batch = with(&batch, "doc_id", 0, &stranger.into());
                     with(&batch, "path", 0, &stranger.into())

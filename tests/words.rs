@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill::embed::hub::{ModelRef, locate};
 use chunkmill::embed::model::Settings;
+use chunkmill::embed::model_ref::{ModelRef, locate};
 use chunkmill::embed::{Engine, Role, load};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
-use chunkmill::storage::safely;
+use chunkmill::safely;
 
 /// A decoded text file.
 #[derive(Debug, Default)]

@@ -32,10 +32,10 @@ use std::path::Path;
 
 use chunkmill::chunk::{Preset, Settings, Strategy};
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs};
-use chunkmill::settings::Table as _;
+use chunkmill::setting::Table as _;
 use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
 use toml::Value;

@@ -17,12 +17,12 @@ use std::sync::atomic::AtomicBool;
 
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
+use chunkmill::dataset::Dataset;
 use chunkmill::document::Positions;
 use chunkmill::embed::{self, Embedder, Role};
 use chunkmill::error::{Error, Result};
-use chunkmill::index;
+use chunkmill::job;
 use chunkmill::search::{Query as Search, Searcher};
-use chunkmill::store::Dataset;
 use chunkmill::value::count;
 use serde::Deserialize;
 
@@ -164,7 +164,7 @@ impl Proposer {
         let embedder = config.embedder()?;
         let out = set.join(WORK);
         let job = config.job(vec![Root::new(corpus_of(set))], false);
-        index::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+        job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
         Ok(Self { searcher: Searcher::open(Dataset::open(&out)?, None)?, embedder, corpus })
     }
 

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
-use chunkmill::storage::safely;
+use chunkmill::safely;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

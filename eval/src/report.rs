@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
-use chunkmill::storage::safely;
+use chunkmill::safely;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

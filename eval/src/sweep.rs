@@ -23,7 +23,7 @@ use anyhow::Context;
 use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, EmbeddingOptions, Options};
 use chunkmill::error::{Error, Result};
-use chunkmill::storage::safely;
+use chunkmill::safely;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

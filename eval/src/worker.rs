@@ -19,10 +19,10 @@ use arrow::datatypes::Int64Type;
 use chunkmill::cli::{print_json, tell};
 use chunkmill::config::{Config, Options, SearchOptions};
 use chunkmill::corpus::{self, Root};
+use chunkmill::dataset::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::embed::{self, Batcher, Reading, Reranker};
-use chunkmill::index::{self, Recipe};
+use chunkmill::job::{self, Recipe};
 use chunkmill::search::{CANDIDATES, Context as Packed, Found, Passage, Query, Searcher, StoredAs};
-use chunkmill::store::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -228,7 +228,7 @@ pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
         found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
     let seconds = started.elapsed().as_secs_f64();
     let mut chunked =
-        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: index::peak_memory() };
+        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: job::peak_memory() };
     let mut texts = HashSet::new();
     for prepared in prepared.into_iter().flatten() {
         let doc = chunked.documents.len();
@@ -283,7 +283,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
     let config = ready(options)?;
     let embedder = config.embedder()?;
     let job = config.job(vec![Root::new(corpus)], true);
-    let report = index::run(&job, &out.into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+    let report = job::run(&job, &out.into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
     let Manifest { counts, spec, model, files, .. } = &report.manifest;
     let snapshot = Dataset::open(out)?.id();
     let settings = match serde_json::to_value(&spec.settings)? {
@@ -312,7 +312,7 @@ fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed>
         },
         seconds: report.elapsed.as_secs_f64(),
         stages: report.stages.map(|stage| stage.as_secs_f64()),
-        peak_rss: index::peak_memory(),
+        peak_rss: job::peak_memory(),
     })
 }
 
@@ -405,7 +405,7 @@ fn ask(
         found.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
         asked.push(found);
     }
-    Ok(Asked { vectors: embedded, variants: asked, documents, chunks, peak_rss: index::peak_memory() })
+    Ok(Asked { vectors: embedded, variants: asked, documents, chunks, peak_rss: job::peak_memory() })
 }
 
 /// Embeds all questions one after the other, as users ask them. Returns the vectors and the milliseconds that each

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use chunkmill::embed::hub::{self, ModelRef};
+use chunkmill::embed::model_ref::{self, ModelRef};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, note};
@@ -21,7 +21,7 @@ k = 5
 
 /// Returns the default model's folder, or prints why there is none and returns `None`.
 fn model() -> Option<PathBuf> {
-    match hub::locate(&ModelRef::default()) {
+    match model_ref::locate(&ModelRef::default()) {
         Ok(folder) => Some(folder.path),
         Err(error) if std::env::var_os("CHUNKMILL_REQUIRE_ALL").is_some() => panic!("{error}"),
         Err(error) => {

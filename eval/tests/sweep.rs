@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use chunkmill::config::Options;
 use chunkmill::corpus::Root;
+use chunkmill::dataset::Dataset;
 use chunkmill::embed::Role;
-use chunkmill::index;
+use chunkmill::job;
 use chunkmill::search::{CANDIDATES, Packing, Query, Searcher};
-use chunkmill::store::Dataset;
 use chunkmill_eval::labels::LabelSet;
 use chunkmill_eval::record::Record;
 use chunkmill_eval::report::Report;
@@ -186,7 +186,7 @@ fn the_evaluated_dataset_is_the_shipped_one() {
     let embedder = config.embedder().unwrap();
     let job = config.job(vec![Root::new(larder().join("corpus"))], true);
     let shipped = folder.path().join("shipped");
-    index::run(&job, &shipped.as_path().into(), embedder.as_ref(), &false.into(), &|_| {}).unwrap();
+    job::run(&job, &shipped.as_path().into(), embedder.as_ref(), &false.into(), &|_| {}).unwrap();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&shipped).unwrap().id());
     let kept = fs::read_dir(out.join("datasets")).unwrap().next().unwrap().unwrap().path();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&kept).unwrap().id());
@@ -402,7 +402,7 @@ fn places_hold_the_text_of_chunks_with_what_they_repeat() {
         let record: Record = serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap();
         let dataset = out.join("datasets").join(chunkmill_eval::record::file_name(&record.build));
         let dataset = Dataset::open(&dataset).unwrap();
-        let rows = dataset.files(chunkmill::store::Table::Chunks).flat_map(|file| {
+        let rows = dataset.files(chunkmill::dataset::Table::Chunks).flat_map(|file| {
             let rows = dataset.read_texts(file, ["doc_id", "content"]).unwrap().map(Result::unwrap);
             Vec::from_iter(rows.flat_map(|[ids, texts]| {
                 let owned = |text: Option<&str>| text.unwrap().to_owned();

@@ -8,8 +8,8 @@ use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ffi::FFI_ArrowSchema;
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use chunkmill::dataset::{self, FileEntry};
 use chunkmill::error::caught;
-use chunkmill::store::{self, FileEntry};
 use chunkmill::value::count;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
@@ -26,7 +26,7 @@ pub(crate) struct Table {
 
 enum Rows {
     Here(Vec<RecordBatch>),
-    InFiles { dataset: Arc<store::Dataset>, files: Vec<FileEntry> },
+    InFiles { dataset: Arc<dataset::Dataset>, files: Vec<FileEntry> },
 }
 
 impl Table {
@@ -36,7 +36,11 @@ impl Table {
     }
 
     /// Creates a table of some or all columns of a dataset's table, which are read when they are used.
-    pub(crate) fn of(dataset: Arc<store::Dataset>, table: store::Table, columns: Option<&[String]>) -> PyResult<Self> {
+    pub(crate) fn of(
+        dataset: Arc<dataset::Dataset>,
+        table: dataset::Table,
+        columns: Option<&[String]>,
+    ) -> PyResult<Self> {
         let files: Vec<FileEntry> = dataset.files(table).cloned().collect();
         let all = table.schema(&dataset.manifest().representations());
         let schema = match columns {

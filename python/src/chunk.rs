@@ -11,11 +11,11 @@ use arrow::error::ArrowError;
 use chunkmill::cli::visible;
 use chunkmill::config::Config;
 use chunkmill::corpus::{self, Fetched, Quarantined, Root};
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::dataset::{ChunkRow, HeadingRow, ImageRow, LinkRow, Time, chunks_batch, chunks_schema};
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{self, Batcher, Embedder, Engine};
 use chunkmill::error::{Error, Result};
-use chunkmill::index::{Recipe, TableFilter};
-use chunkmill::store::{ChunkRow, HeadingRow, ImageRow, LinkRow, Time, chunks_batch, chunks_schema};
+use chunkmill::job::{Recipe, TableFilter};
 use chunkmill::tokens::{Encoding, Sizer, TokenCounter, Unit};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -348,7 +348,7 @@ impl Chunker {
             let (mut batches, mut open, mut rows) = (Vec::new(), Vec::new(), 0);
             for document in all.iter().flatten() {
                 // The rows of one document may repeat a long text.
-                for part in chunkmill::store::batches(document.iter().map(ChunkRow::bytes)) {
+                for part in chunkmill::dataset::batches(document.iter().map(ChunkRow::bytes)) {
                     open.push(chunks_batch(&document[part.clone()], &[])?);
                     rows += part.len();
                     if rows >= BATCH_ROWS || part.end < document.len() {

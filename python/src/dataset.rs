@@ -6,12 +6,12 @@ use arrow::array::AsArray;
 use arrow::datatypes::Float32Type;
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::dataset::{self, Verification, verify};
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{self, Embedder, Reranker};
 use chunkmill::error::Error;
 use chunkmill::search::{self, Filter, PathPattern, Query};
 use chunkmill::storage::Location;
-use chunkmill::store::{self, Verification, verify};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 
@@ -25,23 +25,23 @@ use crate::work::pool;
 /// A snapshot of a dataset.
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Dataset {
-    dataset: Arc<store::Dataset>,
+    dataset: Arc<dataset::Dataset>,
 }
 
 #[pymethods]
 impl Dataset {
     #[new]
     fn new(py: Python<'_>, out: &str) -> PyResult<Self> {
-        let dataset = py.detach(|| store::Dataset::open(out.parse::<Location>()?));
+        let dataset = py.detach(|| dataset::Dataset::open(out.parse::<Location>()?));
         Ok(Self { dataset: Arc::new(dataset.map_err(|error: Error| raised(&error))?) })
     }
 
     /// Returns one of its tables, or some columns of it.
     #[pyo3(signature = (name, columns=None))]
     fn table(&self, name: &str, columns: Option<Vec<String>>) -> PyResult<Table> {
-        let table = store::Table::ALL.into_iter().find(|table| table.name() == name);
+        let table = dataset::Table::ALL.into_iter().find(|table| table.name() == name);
         let Some(table) = table else {
-            let names = store::Table::ALL.map(store::Table::name);
+            let names = dataset::Table::ALL.map(dataset::Table::name);
             let problem = chunkmill::value::unknown(name, "a table", &names);
             return Err(crate::error::setting("table", problem, "name one of them"));
         };
@@ -55,10 +55,10 @@ impl Dataset {
             let dataset = &self.dataset;
             let [of] = dataset.manifest().representations();
             let mut all: Vec<f32> = Vec::new();
-            for file in dataset.files(store::Table::Chunks) {
+            for file in dataset.files(dataset::Table::Chunks) {
                 for batch in dataset.read(file, &[of.column], None)? {
                     let batch = batch?;
-                    let values = batch.columns().first().and_then(|column| store::vectors(column, of.dim));
+                    let values = batch.columns().first().and_then(|column| dataset::vectors(column, of.dim));
                     let values = values.ok_or_else(|| Error::Dataset {
                         path: dataset.root().join(&file.path),
                         problem: format!("`{}` is not a column of vectors", of.column),
@@ -188,7 +188,7 @@ impl Searcher {
         let config = settings::resolve(options.clone())?;
         let pool = pool(config.threads)?;
         let opened = py.detach(|| {
-            let dataset = store::Dataset::open(out.parse::<Location>()?)?;
+            let dataset = dataset::Dataset::open(out.parse::<Location>()?)?;
             pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
         });
         Ok(Self {

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chunkmill::config::Config;
+use chunkmill::dataset::Manifest;
 use chunkmill::embed::{Batcher, Cache, Embedder, Role};
 use chunkmill::error::Error;
 use chunkmill::storage::Location;
-use chunkmill::store::Manifest;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 

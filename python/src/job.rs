@@ -3,7 +3,7 @@
 use chunkmill::cli::Summary;
 use chunkmill::corpus::Root;
 use chunkmill::error::Error;
-use chunkmill::index::{Job, Tally};
+use chunkmill::job::{Job, Tally};
 use chunkmill::storage::Location;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -43,7 +43,7 @@ pub(crate) fn index(
         |stop| {
             let embedder = config.embedder()?;
             let job = Job { allow_shrink, ..config.job(roots, fresh) };
-            pool.install(|| chunkmill::index::run(&job, &out, embedder.as_ref(), stop, &|event| tally.on(event)))
+            pool.install(|| chunkmill::job::run(&job, &out, embedder.as_ref(), stop, &|event| tally.on(event)))
         },
         tell,
     )?;

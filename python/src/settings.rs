@@ -10,7 +10,7 @@ use chunkmill::cli::warn_of_settings;
 use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
 };
-use chunkmill::settings::{Setting, Table};
+use chunkmill::setting::{Setting, Table};
 use chunkmill::value::unknown;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};

@@ -10,7 +10,7 @@ from typing import Any
 
 import chunkmill
 
-# The settings tables that each call accepts; see src/settings.rs.
+# The settings tables that each call accepts; see crates/base/src/setting.rs.
 CALLS = {
     "Cutting": ["chunking", "corpus", "embedding", "output", ""],
     "Encoding": ["embedding", ""],

@@ -8,10 +8,10 @@ use super::output::print_json_lines;
 use super::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
 use crate::corpus::{self, Quarantined, Source};
+use crate::dataset::ChunkLines;
 use crate::embed;
 use crate::error::{Result, exit};
-use crate::index::{Recipe, Results, in_order};
-use crate::store::ChunkLines;
+use crate::job::{Recipe, Results, in_order};
 use crate::tokens::{TokenCounter, Unit};
 
 /// Bytes of documents that a thread processes at a time; a larger document is processed alone.

@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use super::print;
 use crate::error::{Error, exit};
-use crate::storage::safely;
+use crate::safely;
 
 /// A small corpus with labelled questions, built into the program: paths and bytes.
 const LARDER: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/larder.rs"));

@@ -18,7 +18,7 @@ use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
 use crate::error::{Error, caught, exit};
-use crate::index::{Recipe, TableFilter};
+use crate::job::{Recipe, TableFilter};
 use crate::value::count;
 
 /// Shown below the help.

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::chunk::Settings;
 use crate::config::{AnswerOptions, CorpusOptions, EmbeddingOptions, OutputOptions, RunOptions, SearchOptions};
-use crate::settings::{Setting, Table};
+use crate::setting::{Setting, Table};
 use crate::value::Form;
 
 /// Declares flags for the settings of a table: for all of them, or only for the named ones.

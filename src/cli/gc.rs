@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::job::size;
 use super::{print, print_json};
+use crate::dataset::{Leftover, Sweep, Swept, gc};
 use crate::error::exit;
 use crate::storage::Location;
-use crate::store::{Leftover, Sweep, Swept, gc};
 use crate::value::{Value, count};
 
 #[derive(clap::Args)]

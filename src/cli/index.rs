@@ -2,7 +2,7 @@
 
 use super::job::{JobArgs, ProgressArgs, Ready, print_report};
 use super::warn_of_settings;
-use crate::index;
+use crate::job;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -37,7 +37,7 @@ pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let Ready { mut job, embedder, stop } = Ready::new(roots, config, args.fresh)?;
     job.allow_shrink = args.allow_shrink;
     let progress = args.progress.start(quiet)?;
-    let result = index::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));
+    let result = job::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();
     print_report(&result?, &out.to_string(), args.json)
 }

@@ -13,12 +13,12 @@ use super::{print, print_json, tell, use_threads};
 use crate::chunk::Spec;
 use crate::config::{self, Config, Options};
 use crate::corpus::Root;
+use crate::dataset::{Counts, Manifest};
 use crate::document::MALFORMED_FRONT_MATTER;
 use crate::embed::Embedder;
 use crate::error::exit;
-use crate::index::{Job, Report};
+use crate::job::{Job, Report};
 use crate::storage::Location;
-use crate::store::{Counts, Manifest};
 use crate::value::count;
 
 /// The corpus, the dataset and the settings of a job.

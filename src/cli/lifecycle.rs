@@ -3,7 +3,7 @@
 use super::job::stop_on_interrupt;
 use super::{print, print_json};
 use crate::error::exit;
-use crate::index::{self, Changed};
+use crate::job::{self, Changed};
 use crate::storage::Location;
 use crate::value::count;
 
@@ -38,13 +38,13 @@ pub(super) struct DeleteArgs {
 
 pub(super) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
-    let changed = index::promote(&args.dataset, &args.document, &args.level, &stop)?;
+    let changed = job::promote(&args.dataset, &args.document, &args.level, &stop)?;
     report(changed, args.json, &format!("{} is at level {}", args.document, args.level))
 }
 
 pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
-    let changed = index::delete(&args.dataset, &args.doc, &args.collection, &stop)?;
+    let changed = job::delete(&args.dataset, &args.doc, &args.collection, &stop)?;
     report(changed, args.json, "deleted")
 }
 

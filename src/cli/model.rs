@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::print;
-use crate::embed::folder::Folder;
-use crate::embed::hub::{self, ModelRef};
 use crate::embed::known::{KNOWN, Quality};
-use crate::embed::{self, Backend, Device, Role};
+use crate::embed::model_ref::ModelRef;
+use crate::embed::{self, Backend, Device, ModelFiles, Role};
 use crate::error::exit;
 use crate::value::count;
 
@@ -53,21 +52,10 @@ enum Command {
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
         Command::Pull { model, reranker: true, .. } => {
-            let mut folder = hub::locate_reranker(&model)?;
-            let settings = embed::rerank::Settings::read(&mut folder)?;
-            settings.check_weights(&mut folder)?;
-            let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());
-            print_files(&folder, &format!("{kind} cross-encoder, {max_tokens} tokens"))?;
+            print_files(&embed::pull_reranker(&model)?, "cross-encoder")?;
         }
         Command::Pull { model, from, reranker: false } => {
-            let mut folder = match from {
-                Some(from) => hub::install_default(&from)?,
-                None => hub::pull(&model)?,
-            };
-            let settings = embed::model::Settings::read(&mut folder)?;
-            settings.check_weights(&mut folder)?;
-            let (kind, max_tokens) = (&settings.model_type, settings.tokenizer.max_tokens());
-            print_files(&folder, &format!("{kind} network, {max_tokens} tokens"))?;
+            print_files(&embed::pull(&model, from.as_deref())?, "network")?;
         }
         Command::List { markdown } => print(list(markdown))?,
         Command::Check { model, device } => {
@@ -97,13 +85,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// Prints the folder of a model, the hashes of its files, and a description.
-fn print_files(folder: &Folder, what: &str) -> anyhow::Result<()> {
-    print(format!("{} is in {}", folder.id, folder.path.display()))?;
-    for (name, hash) in folder.hashes() {
+/// Prints the folder of a model, the hashes of its files, and what it is.
+fn print_files(files: &ModelFiles, what: &str) -> anyhow::Result<()> {
+    print(format!("{} is in {}", files.id, files.path.display()))?;
+    for (name, hash) in &files.hashes {
         print(format!("  {hash}  {name}"))?;
     }
-    print(format!("  {what}"))
+    print(format!("  {} {what}, {} tokens", files.model_type, files.max_tokens))
 }
 
 /// Renders the popular models as a table.

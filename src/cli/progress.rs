@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::output::{is_watched, tell};
-use crate::index::{Event, Standing, Tally};
+use crate::job::{Event, Standing, Tally};
 use crate::value::{count, named};
 
 /// Default time between two plain or JSON lines.

@@ -7,11 +7,11 @@ use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::use_threads;
 use crate::config::Options;
+use crate::dataset::Dataset;
 use crate::embed;
 use crate::error::Error;
 use crate::search::{CANDIDATES, Context, Filter, Found, Packing, PathPattern, Query, Searcher};
 use crate::storage::Location;
-use crate::store::Dataset;
 use crate::value::{Value, count};
 
 /// Default number of the best chunks to consider for a context.

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::{print, print_json, print_json_pretty};
 use crate::config;
+use crate::dataset::{FORMAT_VERSION, Table, describe};
 use crate::embed::{EmbeddingType, Representation};
 use crate::error::exit;
-use crate::store::{FORMAT_VERSION, Table, describe};
 use crate::value::Value;
 
 #[derive(clap::Args)]

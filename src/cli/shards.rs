@@ -11,7 +11,7 @@ use super::{print, print_json, print_json_pretty, warn_of_settings};
 use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::{Error, exit};
-use crate::index::{self, Plan};
+use crate::job::{self, Plan};
 use crate::storage::Location;
 use crate::value::{Value, count};
 
@@ -114,7 +114,7 @@ pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
     let Ready { mut job, embedder, stop } = Ready::new(roots, config, false)?;
     job.allow_shrink = args.allow_shrink;
     let shards = args.shards.map_or(1, NonZeroUsize::get);
-    let plan = index::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
+    let plan = job::plan(&job, &out, embedder.as_ref(), shards, &stop)?;
     let to_make = plan.parts.iter().filter(|part| part.shard.is_some()).count();
     if shards > to_make.max(1) {
         let (shards, files) = (count(shards, "shard"), count(to_make, "file"));
@@ -188,7 +188,7 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
     let progress = args.progress.start(quiet)?;
     let watch = |event| progress.on(event);
-    let receipt = index::run_shard(&job, &args.out, embedder.as_ref(), &plan, args.shard.index, &stop, &watch);
+    let receipt = job::run_shard(&job, &args.out, embedder.as_ref(), &plan, args.shard.index, &stop, &watch);
     progress.finish();
     print_json(&receipt?)?;
     Ok(exit::DONE)
@@ -197,6 +197,6 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
 pub(super) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
     let PlanFile { plan, .. } = PlanFile::read(&args.plan)?;
     let stop = stop_on_interrupt()?;
-    let report = index::commit(&plan, &args.out, &stop)?;
+    let report = job::commit(&plan, &args.out, &stop)?;
     print_report(&report, &args.out.to_string(), args.json)
 }

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::job::size;
 use super::{print, print_json};
 use crate::chunk::{Context, Pooling, Spec};
+use crate::dataset::{Counts, EdgeCount, EdgeKinds, Manifest};
 use crate::error::exit;
 use crate::storage::Location;
-use crate::store::{Counts, EdgeCount, EdgeKinds, Manifest};
 use crate::value::count;
 
 #[derive(clap::Args)]

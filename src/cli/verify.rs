@@ -11,9 +11,9 @@ use super::job::size;
 use super::{print, print_json, use_threads};
 use crate::config::Options;
 use crate::corpus::Root;
+use crate::dataset::{Check, Finding, Verification, verify};
 use crate::error::exit;
 use crate::storage::Location;
-use crate::store::{Check, Finding, Verification, verify};
 use crate::value::count;
 
 /// Number of findings of one kind that are shown to people.

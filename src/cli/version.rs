@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::thread::available_parallelism;
 
-use crate::embed::hub::ModelRef;
 use crate::embed::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
+use crate::embed::model_ref::ModelRef;
 use crate::embed::{Isa, Precision, PrecisionSetting, package};
 use crate::hub::{Kind, Repository};
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use chunkmill::embed::hub::ModelRef;
+use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Backend, Batcher, Device, Engine, Isa, PrecisionSetting, Role, load, load_reranker};
 use clap::Parser;
 use serde::Deserialize;

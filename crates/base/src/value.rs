@@ -1,0 +1,268 @@
+//! Values of settings as people write them in flags, variables, settings files, specs and manifests: names,
+//! numbers, switches and globs. Also suggests the name that a user most likely meant, and writes numbers with their
+//! nouns.
+
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// The written form of a setting's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Text.
+    Text,
+    /// True or false; a flag without a value means true.
+    Switch,
+    /// Comma-separated values; a flag may be repeated.
+    List,
+}
+
+/// A type that a setting can have.
+pub trait Value: Sized {
+    /// The written form of its values.
+    const FORM: Form = Form::Text;
+
+    /// Parses a value from text.
+    ///
+    /// # Errors
+    /// A message that says what is wrong with the text.
+    fn read(text: &str) -> Result<Self, String>;
+
+    /// Returns the JSON Schema of a value.
+    fn schema() -> Json;
+}
+
+/// Implements `Value` for types that implement `FromStr`, given their JSON Schema.
+#[macro_export]
+macro_rules! value {
+    ($($type:ty: $schema:tt)*) => {
+        $(impl $crate::value::Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse::<$type>().map_err(|error| error.to_string())
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!($schema)
+            }
+        })*
+    };
+}
+
+pub use value;
+
+value! {
+    String: {"type": "string"}
+}
+
+/// Implements `Value` for types of whole numbers, given the smallest number that each accepts.
+macro_rules! whole_numbers {
+    ($($type:ty: $least:literal)*) => {
+        $(impl Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| format!("`{text}` is not a whole number of {} or more", $least))
+            }
+
+            fn schema() -> Json {
+                json!({"type": "integer", "minimum": $least})
+            }
+        })*
+    };
+}
+
+whole_numbers! {
+    usize: 0
+    u64: 0
+    NonZeroUsize: 1
+}
+
+impl Value for f64 {
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| format!("`{text}` is not a number"))
+    }
+
+    fn schema() -> Json {
+        json!({"type": "number"})
+    }
+}
+
+impl Value for bool {
+    const FORM: Form = Form::Switch;
+
+    fn read(text: &str) -> Result<Self, String> {
+        match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" => Ok(false),
+            _ => Err("write true or false".to_owned()),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({"type": "boolean"})
+    }
+}
+
+/// Implements `Display`, `FromStr`, `Value` and serde by name for a fieldless enum that has `ALL` and
+/// `fn name(self) -> &'static str`. Error messages call it `$what`.
+#[macro_export]
+macro_rules! named {
+    ($type:ty, $what:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+
+            fn from_str(s: &str) -> Result<Self, String> {
+                let found = Self::ALL.into_iter().find(|value| value.name() == s);
+                found.ok_or_else(|| $crate::value::unknown(s, $what, &Self::ALL.map(Self::name)))
+            }
+        }
+
+        impl $crate::value::Value for $type {
+            fn read(text: &str) -> Result<Self, String> {
+                text.parse()
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!({"enum": Self::ALL.map(Self::name)})
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = <String as serde::Deserialize>::deserialize(deserializer)?;
+                name.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+pub use named;
+
+/// Returns the message for a name that does not exist, with the nearest of the valid names and all of them.
+#[must_use]
+pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
+    format!("`{written}` is not {what}; {}", one_of(written, names))
+}
+
+/// Suggests the nearest of the valid names, which are many, and then lists them.
+#[must_use]
+pub fn one_of(written: &str, names: &[&str]) -> String {
+    let all = names.join(", ");
+    match nearest(written, names.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? One of: {all}"),
+        None => format!("one of: {all}"),
+    }
+}
+
+/// Lists the valid names and suggests the nearest one.
+#[must_use]
+pub fn choices(written: &str, names: &[&str]) -> String {
+    names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
+}
+
+/// Returns the end of a message that suggests a name, or nothing if there is no suggestion.
+#[must_use]
+pub fn did_you_mean(meant: Option<impl Display>) -> String {
+    meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
+}
+
+/// Returns the name that the user most likely meant: the one with the fewest wrong, missing, extra and transposed
+/// letters, at most one per three letters of what was written. A name that starts with what was written counts as
+/// one letter off. The first one wins a tie.
+pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    nearest_by(written, names, |name| name)
+}
+
+/// Returns the path that the user most likely meant: the nearest one, or the one that ends most nearly in what was
+/// written. `ends` separate the parts of a path.
+#[must_use]
+pub fn nearest_path<'n>(written: &str, paths: &[&'n str], ends: &[char]) -> Option<&'n str> {
+    let parts = written.split(ends).count();
+    let end = |path: &'n str| {
+        let cut = path.rmatch_indices(ends).nth(parts - 1);
+        cut.map_or(path, |(at, separator)| path[at + separator.len()..].trim_start())
+    };
+    let all = || paths.iter().copied();
+    nearest(written, all()).or_else(|| nearest_by(written, all(), end))
+}
+
+fn nearest_by<'n>(
+    written: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    part: impl Fn(&'n str) -> &'n str,
+) -> Option<&'n str> {
+    let written = written.to_lowercase();
+    let most = (written.chars().count() / 3).max(1);
+    let distance = |name: &str| {
+        let name = name.to_lowercase();
+        let is_start = written.len() > 1 && name.starts_with(&written) && name != written;
+        if is_start { 1 } else { strsim::osa_distance(&written, &name) }
+    };
+    let near = names.into_iter().map(|name| (distance(part(name)), name)).filter(|(distance, _)| *distance <= most);
+    near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Returns a number with its noun, which is given in the singular: `1 document`, `2 documents`.
+#[must_use]
+pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, singular: &str) -> String {
+    format!("{number} {}", noun(number, singular))
+}
+
+/// Returns a noun, which is given in the singular, as it follows a number: after 2, `query` becomes `queries`.
+#[must_use]
+pub fn noun<N: Copy + PartialEq + From<u8>>(number: N, singular: &str) -> String {
+    if number == N::from(1) {
+        return singular.to_owned();
+    }
+    match singular.strip_suffix('y') {
+        Some(start) if !start.ends_with(['a', 'e', 'i', 'o', 'u']) => format!("{start}ies"),
+        _ => format!("{singular}s"),
+    }
+}
+
+/// Globs, separated by commas in text. Commas inside `{…}` and `[…]` belong to a glob.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Globs(pub Vec<String>);
+
+impl FromStr for Globs {
+    type Err = std::convert::Infallible;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let mut depth = 0_usize;
+        let between = |c: char| {
+            match c {
+                '{' | '[' => depth += 1,
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0
+        };
+        Ok(Self(s.split(between).map(str::to_owned).collect()))
+    }
+}
+
+impl Value for Globs {
+    const FORM: Form = Form::List;
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|never: std::convert::Infallible| never.to_string())
+    }
+
+    fn schema() -> Json {
+        json!({"type": "array", "items": {"type": "string"}})
+    }
+}

@@ -1,0 +1,490 @@
+//! The manifest: the one file that describes a dataset.
+//!
+//! Everything else is found through it, and a snapshot exists from the moment its manifest is in place. Its form
+//! on disk is a private struct with a version. Raise [`FORMAT_VERSION`] when an older reader would misread a newer
+//! manifest or the files it names.
+//!
+//! It contains the hash of every other file. Its last field, `checksum`, is its own hash: the BLAKE3 of all bytes
+//! before that line, which is what `head -n -2 manifest.json | b3sum` prints. So if a single bit of a manifest has
+//! changed, none of it is trusted, whatever that bit would have meant.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::Path;
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
+use chunkmill_base::error::{Error, Result};
+use chunkmill_base::value::{count, did_you_mean};
+use chunkmill_embed::hub::plain;
+use chunkmill_embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation};
+use chunkmill_text::chunk::{Settings, Spec};
+use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
+use chunkmill_text::tokens::Encoding;
+use serde::{Deserialize, Serialize};
+
+use super::rows::EdgeRow;
+use super::schema::FloatEncoding;
+use crate::storage::Location;
+
+/// Version of the manifest and of the files it names.
+pub const FORMAT_VERSION: u32 = 5;
+
+/// Maximum number of files per table: file names have five digits for the number.
+pub const MAX_FILES: usize = 99_999;
+
+/// Largest number of anything in a dataset. Sums up to it do not overflow.
+const MOST: u64 = 1 << 52;
+
+/// The first version whose manifest ends in its checksum.
+const FIRST_WITH_CHECKSUM: u32 = 4;
+
+/// The bytes before and after the checksum, at the end of the file.
+const AROUND_CHECKSUM: [&str; 2] = ["  \"checksum\": \"", "\"\n}\n"];
+
+/// Advice for a dataset whose manifest cannot be used.
+const MEND: &str = "index the corpus again, with --fresh or into a new folder";
+
+/// Name of the manifest in the dataset's folder.
+pub(super) const FILE: &str = "manifest.json";
+
+/// Folders of the files that the manifest names.
+pub(super) const FOLDERS: [&str; 4] = ["data/chunks", "data/documents", "data/edges", "state/outlines"];
+
+/// The description of a dataset and of everything it was made with. Fields that older versions did not write have
+/// defaults; a dataset of an older version can be read, and the next run rebuilds it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// Version of chunkmill that wrote it.
+    pub tool_version: String,
+    /// Version of the parser. Another version may cut the same document in different places.
+    pub parser_version: u32,
+    /// Which documents were admitted.
+    #[serde(default = "everything")]
+    pub admission: Admission,
+    /// How documents were chunked.
+    pub spec: SpecRecord,
+    /// The model that produced the vectors.
+    #[serde(with = "ModelRecord")]
+    pub model: ModelInfo,
+    /// How files are laid out.
+    pub output: Output,
+    /// Totals.
+    pub counts: Counts,
+    /// The parts that documents are assigned to, in order. Part `i` has file `i` of each table.
+    #[serde(default)]
+    pub parts: Vec<PartRecord>,
+    /// Every data file, sorted by path.
+    pub files: Vec<FileEntry>,
+    /// The files for people.
+    #[serde(default)]
+    pub texts: Texts,
+}
+
+/// BLAKE3 hashes, in hexadecimal, of the files for people. The names of these files are fixed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Texts {
+    /// Hash of the card, `README.md`.
+    pub card: String,
+    /// Hash of the list of documents that are not indexed, `quarantine.jsonl`.
+    pub quarantine: String,
+}
+
+/// A part without its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// The inputs it was made from.
+    #[serde(flatten)]
+    pub inputs: PartInputs,
+    /// Totals over the part, without edges.
+    pub counts: Counts,
+}
+
+/// The inputs that determine a part's files: the same inputs give the same files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartInputs {
+    /// Hash of documents, settings, model and versions. Empty if rows were removed since, or if it is unknown.
+    pub inputs: String,
+    /// Documents whose promotion level was set in this dataset, not by their front matter.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub promotions: BTreeMap<String, String>,
+}
+
+/// A part that is finished but not yet committed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The part's record in the manifest.
+    pub record: PartRecord,
+    /// The part's files, without those of edges.
+    pub files: Vec<FileEntry>,
+}
+
+/// A spec in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecRecord {
+    /// The spec as text that can be parsed again.
+    pub text: String,
+    /// See [`Spec::fingerprint`].
+    pub fingerprint: String,
+    /// The spec as settings.
+    pub settings: Settings,
+}
+
+impl SpecRecord {
+    /// Returns the encoding that tokens are counted in.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.settings.encoding.unwrap_or_default()
+    }
+}
+
+impl From<&Spec> for SpecRecord {
+    fn from(spec: &Spec) -> Self {
+        Self { text: spec.to_string(), fingerprint: spec.fingerprint(), settings: spec.settings() }
+    }
+}
+
+/// How files are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Files per table.
+    pub files: usize,
+    /// How vectors are stored.
+    pub embedding_type: EmbeddingType,
+    /// How their values are encoded.
+    pub float_encoding: FloatEncoding,
+}
+
+/// Totals over a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Documents found, whether indexed or quarantined.
+    pub discovered: u64,
+    /// Documents indexed.
+    pub documents: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Documents not indexed.
+    pub quarantined: u64,
+    /// Bytes of the indexed documents.
+    pub bytes: u64,
+    /// Tokens of all chunks, in the encoding of the chunk settings.
+    pub tokens: u64,
+    /// The model's tokens of all chunks, before truncation.
+    pub model_tokens: u64,
+    /// Chunks that the model truncated.
+    pub truncated: u64,
+    /// Links inside the corpus, including those to missing targets.
+    #[serde(default)]
+    pub edges: u64,
+    /// Edges that lead to no document, or to one without the section they name.
+    #[serde(default)]
+    pub unresolved_edges: u64,
+    /// Edges by kind of link.
+    #[serde(default)]
+    pub edges_by_kind: EdgeKinds,
+}
+
+/// Edges by kind of link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EdgeKinds {
+    /// `[text](target)`.
+    pub link: EdgeCount,
+    /// `[[target]]`.
+    pub wikilink: EdgeCount,
+    /// `![alt](target)`. Most images are files that are not documents, and so are unresolved.
+    pub image: EdgeCount,
+}
+
+/// Number of edges of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EdgeCount {
+    /// All edges of the kind.
+    pub edges: u64,
+    /// Edges that are not resolved.
+    pub unresolved: u64,
+}
+
+/// A data file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// The table it belongs to.
+    pub table: String,
+    /// Path below the dataset's folder.
+    pub path: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub blake3: String,
+}
+
+impl Counts {
+    /// Adds the counts of a part.
+    pub fn add(&mut self, part: &Self) {
+        self.discovered += part.discovered;
+        self.documents += part.documents;
+        self.chunks += part.chunks;
+        self.quarantined += part.quarantined;
+        self.bytes += part.bytes;
+        self.tokens += part.tokens;
+        self.model_tokens += part.model_tokens;
+        self.truncated += part.truncated;
+    }
+
+    /// Returns every number.
+    fn all(&self) -> [u64; 16] {
+        let Self { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *self;
+        let Self { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = *self;
+        [
+            [discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated],
+            [
+                edges,
+                unresolved_edges,
+                link.edges,
+                link.unresolved,
+                wikilink.edges,
+                wikilink.unresolved,
+                image.edges,
+                image.unresolved,
+            ],
+        ]
+        .as_flattened()
+        .try_into()
+        .unwrap_or_default()
+    }
+
+    /// Adds rows of `chunks`.
+    pub(super) fn add_chunks(&mut self, rows: &RecordBatch) {
+        let truncated = rows.column_by_name("truncated").and_then(|column| column.as_boolean_opt());
+        self.chunks += rows.num_rows() as u64;
+        self.tokens += sum(rows, "n_tokens");
+        self.model_tokens += sum(rows, "n_model_tokens");
+        self.truncated += truncated.map_or(0, |column| column.true_count() as u64);
+    }
+
+    /// Adds rows of `documents`.
+    pub(super) fn add_documents(&mut self, rows: &RecordBatch) {
+        self.discovered += rows.num_rows() as u64;
+        self.documents += rows.num_rows() as u64;
+        self.bytes += sum(rows, "bytes");
+    }
+
+    /// Adds a document that is not indexed.
+    pub(super) fn add_quarantined(&mut self) {
+        self.discovered += 1;
+        self.quarantined += 1;
+    }
+
+    /// Adds an edge.
+    pub(crate) fn add_edge(&mut self, edge: &EdgeRow) {
+        let unresolved = u64::from(!edge.resolved);
+        self.edges += 1;
+        self.unresolved_edges += unresolved;
+        let kind = match edge.kind {
+            LinkKind::Link => &mut self.edges_by_kind.link,
+            LinkKind::Wikilink => &mut self.edges_by_kind.wikilink,
+            LinkKind::Image => &mut self.edges_by_kind.image,
+        };
+        kind.edges += 1;
+        kind.unresolved += unresolved;
+    }
+}
+
+/// Returns the sum of a column of counts.
+fn sum(rows: &RecordBatch, column: &str) -> u64 {
+    let column = rows.column_by_name(column).and_then(|column| column.as_primitive_opt::<Int64Type>());
+    column.and_then(arrow::compute::sum).unwrap_or_default().unsigned_abs()
+}
+
+impl Manifest {
+    /// Returns the vectors that the chunks have.
+    #[must_use]
+    pub fn representations(&self) -> [Representation; 1] {
+        Representation::all(self.model.dim, self.output.embedding_type)
+    }
+
+    /// Creates a manifest without files.
+    #[must_use]
+    pub fn new(spec: &Spec, admission: Admission, model: &ModelInfo, output: Output) -> Self {
+        Self {
+            format_version: FORMAT_VERSION,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            parser_version: PARSER_VERSION,
+            admission: admission.of_dataset(),
+            spec: spec.into(),
+            model: model.clone(),
+            output,
+            counts: Counts::default(),
+            parts: Vec::new(),
+            files: Vec::new(),
+            texts: Texts::default(),
+        }
+    }
+
+    /// Returns the files of part `index`, without those of edges; `None` if the manifest has no parts, or not this
+    /// one.
+    #[must_use]
+    pub fn part(&self, index: usize) -> Option<Part> {
+        let record = self.parts.get(index)?.clone();
+        let of = |folder: &str| self.files.iter().filter(move |file| file.path.starts_with(folder)).nth(index).cloned();
+        let files = ["data/chunks/", "data/documents/", "state/outlines/"].map(of);
+        Some(Part { record, files: files.into_iter().collect::<Option<_>>()? })
+    }
+
+    /// Reads the manifest of a dataset.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if there is no manifest, it is damaged, or a newer chunkmill wrote it; [`Error::Io`].
+    pub fn read(root: &Location) -> Result<Self> {
+        let path = root.join(FILE);
+        let wrong = |problem: String, help: &str| Error::Dataset { path: path.clone(), problem, help: help.to_owned() };
+        let bytes = match root.read(FILE) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let meant = did_you_mean(root.meant().filter(|meant| meant.join(FILE).is_file()));
+                let help = format!("make the dataset first: chunkmill index CORPUS -o OUT{meant}");
+                return Err(wrong("does not exist".to_owned(), &help));
+            }
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        let damaged = |problem: &dyn Display| wrong(format!("is damaged: {problem}"), MEND);
+        let intact = is_intact(&bytes);
+        if intact == Some(false) {
+            return Err(damaged(&"its bytes have changed since they were written (their BLAKE3 is not its checksum)"));
+        }
+        let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        version.refuse_newer(&path)?;
+        if intact.is_none() && version.format_version >= FIRST_WITH_CHECKSUM {
+            return Err(damaged(&"it does not end in its checksum"));
+        }
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        let Output { files, .. } = manifest.output;
+        if files == 0 || files > MAX_FILES || !(manifest.parts.is_empty() || manifest.parts.len() == files) {
+            return Err(damaged(&format_args!(
+                "it records {} and {} per table",
+                count(manifest.parts.len(), "part"),
+                count(files, "file")
+            )));
+        }
+        if let Some(problem) = manifest.implausible() {
+            return Err(damaged(&problem));
+        }
+        if let Some(file) = manifest.files.iter().find(|file| plain(&file.path).is_none()) {
+            let problem = format!("names `{}`, which is not inside the dataset", file.path);
+            return Err(wrong(problem, "do not use this dataset"));
+        }
+        Ok(manifest)
+    }
+
+    /// Returns what no dataset can have, if there is any: a number that we would trust when we add or make room.
+    fn implausible(&self) -> Option<String> {
+        let Self { model, counts, parts, files, .. } = self;
+        if model.dim == 0 || model.dim > MAX_DIM {
+            return Some(format!("it records vectors of {}", count(model.dim, "dimension")));
+        }
+        let sum = |get: fn(&FileEntry) -> u64| files.iter().map(get).fold(0, u64::saturating_add);
+        let sums = [sum(|file| file.rows), sum(|file| file.bytes)];
+        let counts = parts.iter().map(|part| &part.counts).chain([counts]).flat_map(Counts::all);
+        let most = sums.into_iter().chain(counts).max()?;
+        (most > MOST).then(|| format!("it counts up to {most}, which no dataset reaches"))
+    }
+
+    /// Returns whether there is a `manifest.json`.
+    pub(super) fn exists(root: &Location) -> Result<bool> {
+        root.has(FILE)
+    }
+
+    /// Fails if the manifest has a newer version, whatever else is or is not there. A damaged manifest says
+    /// nothing about its version.
+    pub(super) fn refuse_newer(root: &Location) -> Result<()> {
+        let path = root.join(FILE);
+        let bytes = root.read(FILE).ok().filter(|bytes| is_intact(bytes) != Some(false));
+        let version = bytes.and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+        version.map_or(Ok(()), |version| version.refuse_newer(&path))
+    }
+
+    /// Returns whether the `manifest.json` there is one of ours, of any version, or the damaged beginning or end
+    /// of one.
+    pub(super) fn is_at(root: &Location) -> bool {
+        root.read(FILE).is_ok_and(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            ["\"format_version\":", "\"tool_version\":"].iter().all(|name| text.contains(name))
+                || is_intact(&bytes).is_some()
+        })
+    }
+
+    /// Returns the bytes on disk, including the checksum.
+    pub(super) fn to_json(&self) -> String {
+        let fields = serde_json::to_string_pretty(self).unwrap_or_default();
+        let fields = format!("{},\n", fields.strip_suffix("\n}").unwrap_or(&fields));
+        let [before, after] = AROUND_CHECKSUM;
+        format!("{fields}{before}{}{after}", blake3::hash(fields.as_bytes()).to_hex())
+    }
+}
+
+/// Returns whether the bytes of a manifest match the checksum that they end in; `None` if they do not end in one.
+fn is_intact(bytes: &[u8]) -> Option<bool> {
+    let [before, after] = AROUND_CHECKSUM.map(str::as_bytes);
+    let (rest, said) = bytes.strip_suffix(after)?.split_last_chunk::<{ 2 * blake3::OUT_LEN }>()?;
+    Some(blake3::hash(rest.strip_suffix(before)?).to_hex().as_bytes() == said)
+}
+
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+impl Version {
+    fn refuse_newer(&self, path: &Path) -> Result<()> {
+        if self.format_version <= FORMAT_VERSION {
+            return Ok(());
+        }
+        let version = self.format_version;
+        Err(Error::Dataset {
+            path: path.to_owned(),
+            problem: format!("has format version {version}; this chunkmill reads up to {FORMAT_VERSION}"),
+            help: "use a newer chunkmill".to_owned(),
+        })
+    }
+}
+
+/// Returns the admission of version 1, which let everything in.
+fn everything() -> Admission {
+    Admission { profile: SecurityProfile::Permissive, ..Admission::default() }
+}
+
+/// [`ModelInfo`] on disk. Older versions supported only candle and `f32` and did not record either.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ModelInfo")]
+struct ModelRecord {
+    id: String,
+    revision: Option<String>,
+    dim: usize,
+    max_tokens: usize,
+    pooling: String,
+    normalize: bool,
+    #[serde(default = "candle")]
+    engine: Engine,
+    #[serde(default = "f32")]
+    precision: Precision,
+    fingerprint: String,
+    #[serde(default)]
+    arithmetic: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    query: Option<QueryModel>,
+    files: BTreeMap<String, String>,
+}
+
+fn candle() -> Engine {
+    Engine::Candle
+}
+
+fn f32() -> Precision {
+    Precision::F32
+}

@@ -1,0 +1,249 @@
+//! Reading a dataset, only through its manifest.
+
+use std::io::{BufReader, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray, new_empty_array, new_null_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use bytes::Bytes;
+use chunkmill_base::error::{Error, Result};
+use chunkmill_base::value::count;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::PageIndexPolicy;
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::{FORMAT_VERSION, FileEntry, Manifest, Table, writer};
+use crate::storage::{Input, Location};
+
+/// Maximum number of rows in memory at once.
+const BATCH_ROWS: usize = 4096;
+
+/// An open snapshot.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    root: Location,
+    manifest: Manifest,
+}
+
+impl Dataset {
+    /// Opens the snapshot that the manifest in `root` names.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`].
+    pub fn open(root: impl Into<Location>) -> Result<Self> {
+        let root = root.into();
+        Ok(Self { manifest: Manifest::read(&root)?, root })
+    }
+
+    /// Opens the snapshot; `None` if there is no manifest.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`], except for a missing manifest.
+    pub fn find(root: &Location) -> Result<Option<Self>> {
+        if Manifest::exists(root)? { Self::open(root).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns where the dataset is.
+    #[must_use]
+    pub fn root(&self) -> &Location {
+        &self.root
+    }
+
+    /// Returns the id of the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
+    #[must_use]
+    pub fn id(&self) -> String {
+        blake3::hash(self.manifest.to_json().as_bytes()).to_hex()[..32].to_owned()
+    }
+
+    /// Returns the manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Returns the files of a table, in order.
+    pub fn files(&self, table: Table) -> impl Iterator<Item = &FileEntry> {
+        self.manifest.files.iter().filter(move |file| file.table == table.name())
+    }
+
+    /// Reads all columns of a file, with the schema that it was written with.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::read`].
+    pub fn read_all(&self, file: &FileEntry) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let schema = self.schema_of(file);
+        let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let batches = self.read(file, &columns, None)?;
+        let path = self.root.join(&file.path);
+        Ok(batches.map(move |batch| {
+            RecordBatch::try_new(SchemaRef::clone(&schema), batch?.columns().to_vec()).map_err(|error| Error::Dataset {
+                path: path.clone(),
+                problem: error.to_string(),
+                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+            })
+        }))
+    }
+
+    /// Reads text columns that are never null.
+    ///
+    /// # Errors
+    /// Those of [`Dataset::read`].
+    pub fn read_texts<const N: usize>(
+        &self,
+        file: &FileEntry,
+        columns: [&'static str; N],
+    ) -> Result<impl Iterator<Item = Result<[StringArray; N]>> + use<N>> {
+        let path = self.root.join(&file.path);
+        let damaged = move |column: &str| Error::Dataset {
+            path: path.clone(),
+            problem: format!("`{column}` is not a text column"),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        };
+        let text = move |batch: RecordBatch| {
+            let column = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).cloned();
+            let found = columns.iter().map(|name| column(name).ok_or_else(|| damaged(name)));
+            let found: Vec<StringArray> = found.collect::<Result<_>>()?;
+            found.try_into().map_err(|_| damaged("?"))
+        };
+        Ok(self.read(file, &columns, None)?.map(move |batch| text(batch?)))
+    }
+
+    /// Returns the columns that the file has if the dataset has the current format version.
+    fn schema_of(&self, file: &FileEntry) -> SchemaRef {
+        let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
+        let schema = table.map(|table| table.schema(&self.manifest.representations()));
+        schema.unwrap_or_else(|| Arc::new(Schema::empty()))
+    }
+
+    /// Reads some columns of a file in batches of rows: all rows, or those in `rows`, ranges in ascending order. A
+    /// column that is newer than the dataset's version is filled with nulls or empty lists.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if the file is missing or is not the expected Parquet file.
+    pub fn read(
+        &self,
+        file: &FileEntry,
+        columns: &[&str],
+        rows: Option<Vec<Range<usize>>>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+        let path = self.root.join(&file.path);
+        let damaged = {
+            let path = path.clone();
+            move |problem: String| Error::Dataset {
+                path: path.clone(),
+                problem,
+                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+            }
+        };
+        let opened = self.root.storage().open(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::Dataset {
+                path: path.clone(),
+                problem: "is missing".to_owned(),
+                help: "if the dataset was just replaced, run again; otherwise index the corpus again with --fresh"
+                    .to_owned(),
+            },
+            _ => damaged(error.to_string()),
+        })?;
+        // With the page index, pages without a requested row are skipped.
+        let places = if rows.is_some() { PageIndexPolicy::Optional } else { PageIndexPolicy::Skip };
+        let options = ArrowReaderOptions::new().with_offset_index_policy(places);
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options);
+        let builder = builder.map_err(|error| damaged(error.to_string()))?;
+        let (mut roots, mut later): (Vec<usize>, Vec<FieldRef>) = Default::default();
+        for &name in columns {
+            match builder.schema().index_of(name) {
+                Ok(root) => roots.push(root),
+                Err(error) => later.push(self.later(file, name).ok_or_else(|| damaged(error.to_string()))?),
+            }
+        }
+        let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        let total = usize::try_from(file.rows).unwrap_or(usize::MAX);
+        let rows_at_once = writer::rows_at_once(builder.metadata().row_groups(), BATCH_ROWS);
+        let mut builder = builder.with_projection(mask).with_batch_size(rows_at_once);
+        if let Some(rows) = rows {
+            builder = builder.with_row_selection(RowSelection::from_consecutive_ranges(rows.into_iter(), total));
+        }
+        let reader = builder.build();
+        let reader = reader.map_err(|error| damaged(error.to_string()))?;
+        let filled = move |batch: Result<_, _>| batch.and_then(|batch| fill(batch, &later));
+        Ok(reader.map(move |batch| filled(batch).map_err(|error| damaged(error.to_string()))))
+    }
+
+    /// Returns a column that files of an older version may lack because it can be empty.
+    fn later(&self, file: &FileEntry, column: &str) -> Option<FieldRef> {
+        let schema = self.schema_of(file);
+        let (_, field) = schema.fields().find(column).filter(|_| self.manifest.format_version < FORMAT_VERSION)?;
+        (field.is_nullable() || matches!(field.data_type(), DataType::List(_))).then(|| FieldRef::clone(field))
+    }
+}
+
+/// Adds empty columns.
+fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowError> {
+    if later.is_empty() {
+        return Ok(batch);
+    }
+    let rows = batch.num_rows();
+    let empty = |field: &FieldRef| -> Result<ArrayRef, ArrowError> {
+        Ok(match field.data_type() {
+            DataType::List(element) if !field.is_nullable() => {
+                let none = OffsetBuffer::from_lengths(std::iter::repeat_n(0, rows));
+                let values = new_empty_array(element.data_type());
+                Arc::new(ListArray::try_new(FieldRef::clone(element), none, values, None)?)
+            }
+            null => new_null_array(null, rows),
+        })
+    };
+    let fields: Vec<FieldRef> = batch.schema().fields().iter().chain(later).cloned().collect();
+    let mut columns = batch.columns().to_vec();
+    for field in later {
+        columns.push(empty(field)?);
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
+}
+
+/// Returns the values of a column of vectors, row-major as `f32`, however they are stored; `None` if it is not a
+/// column of vectors with `dim` dimensions.
+#[must_use]
+pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
+    let values = match column.data_type() {
+        DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {
+            column.as_fixed_size_list().values().clone()
+        }
+        DataType::List(_) => column.as_list::<i32>().values().clone(),
+        _ => return None,
+    };
+    let values = cast(&values, &DataType::Float32).ok()?;
+    (column.len().checked_mul(dim) == Some(values.len())).then_some(values)
+}
+
+impl Length for Input {
+    fn len(&self) -> u64 {
+        self.size()
+    }
+}
+
+impl ChunkReader for Input {
+    type T = BufReader<Self>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(self.reader_at(start)?))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let mut bytes = Vec::with_capacity(length);
+        let read = self.reader_at(start)?.take(length as u64).read_to_end(&mut bytes)?;
+        if read < length {
+            return Err(ParquetError::EOF(format!("ends {} too early", count(length - read, "byte"))));
+        }
+        Ok(bytes.into())
+    }
+}

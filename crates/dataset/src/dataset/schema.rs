@@ -1,0 +1,158 @@
+//! The tables, their schemas and batches.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, ListArray, RecordBatch};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Float16Type, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use chunkmill_base::value::named;
+use chunkmill_embed::{EmbeddingType, Representation};
+
+use super::columns::Columns;
+use super::rows::{ChunkRow, DocumentRow, EdgeRow};
+
+/// A table of the dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// One row per chunk.
+    Chunks,
+    /// One row per document.
+    Documents,
+    /// One row per link inside the corpus.
+    Edges,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Self; 3] = [Self::Chunks, Self::Documents, Self::Edges];
+
+    /// Returns the table's name, which is also the name of its folder below `data/`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chunks => "chunks",
+            Self::Documents => "documents",
+            Self::Edges => "edges",
+        }
+    }
+
+    /// Returns the table's columns, including those of the vectors.
+    #[must_use]
+    pub fn schema(self, vectors: &[Representation]) -> SchemaRef {
+        match self {
+            Self::Chunks => chunks_schema(vectors),
+            Self::Documents => documents_schema(),
+            Self::Edges => edges_schema(),
+        }
+    }
+}
+
+/// Encoding of `f32` vectors inside Parquet. `f16` is always plain, because readers lag behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FloatEncoding {
+    /// `BYTE_STREAM_SPLIT`, which compresses better.
+    #[default]
+    Bss,
+    /// `PLAIN`, for readers that support nothing else.
+    Plain,
+}
+
+impl FloatEncoding {
+    /// Every encoding.
+    pub const ALL: [Self; 2] = [Self::Bss, Self::Plain];
+
+    /// Returns the name used in settings and manifests.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bss => "bss",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+named!(FloatEncoding, "an encoding of floats");
+
+/// A column of vectors.
+fn vector(of: &Representation) -> Field {
+    let element = |float| Arc::new(Field::new("element", float, false));
+    let size = i32::try_from(of.dim).unwrap_or(i32::MAX);
+    let values = match of.stored {
+        EmbeddingType::F32 => DataType::FixedSizeList(element(DataType::Float32), size),
+        EmbeddingType::F16 => DataType::FixedSizeList(element(DataType::Float16), size),
+        EmbeddingType::List => DataType::List(element(DataType::Float32)),
+    };
+    Field::new(of.column, values, false)
+}
+
+/// Returns the columns of `chunks`, those of the vectors last.
+#[must_use]
+pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
+    let mut fields = ChunkRow::fields();
+    fields.extend(vectors.iter().map(vector));
+    Arc::new(Schema::new(fields))
+}
+
+/// Returns the columns of `documents`.
+#[must_use]
+pub fn documents_schema() -> SchemaRef {
+    Arc::new(Schema::new(DocumentRow::fields()))
+}
+
+/// Returns the columns of `edges`.
+#[must_use]
+pub fn edges_schema() -> SchemaRef {
+    Arc::new(Schema::new(EdgeRow::fields()))
+}
+
+/// Describes a column in words. Every column of every table has a description.
+#[must_use]
+pub fn describe(table: Table, column: &str) -> Option<&'static str> {
+    match table {
+        Table::Chunks => ChunkRow::describe(column).or_else(|| Representation::describe(column)),
+        Table::Documents => DocumentRow::describe(column),
+        Table::Edges => EdgeRow::describe(column),
+    }
+}
+
+/// Builds a batch from rows of `chunks` and their vectors, which are row-major.
+///
+/// # Errors
+/// Those of [`RecordBatch::try_new`], if the number of vectors differs from the number of rows.
+pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
+    let mut columns = ChunkRow::arrays(&rows.iter().collect::<Vec<_>>())?;
+    for (of, values) in vectors {
+        columns.push(embeddings(rows.len(), of, values)?);
+    }
+    let all: Vec<Representation> = vectors.iter().map(|(of, _)| *of).collect();
+    RecordBatch::try_new(chunks_schema(&all), columns)
+}
+
+/// Builds a batch from rows of `documents`.
+pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(documents_schema(), DocumentRow::arrays(&rows.iter().collect::<Vec<_>>())?)
+}
+
+/// Builds a batch from rows of `edges`.
+pub(super) fn edges_batch(rows: &[EdgeRow]) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(edges_schema(), EdgeRow::arrays(&rows.iter().collect::<Vec<_>>())?)
+}
+
+fn embeddings(rows: usize, of: &Representation, vectors: &[f32]) -> Result<ArrayRef, ArrowError> {
+    let Representation { dim, stored, .. } = *of;
+    let values: ArrayRef = match stored {
+        EmbeddingType::F16 => {
+            let half = vectors.iter().map(|&x| <Float16Type as ArrowPrimitiveType>::Native::from_f32(x));
+            Arc::new(Float16Array::from_iter_values(half))
+        }
+        EmbeddingType::F32 | EmbeddingType::List => Arc::new(Float32Array::from(vectors.to_vec())),
+    };
+    let field = Arc::new(Field::new("element", values.data_type().clone(), false));
+    if stored == EmbeddingType::List {
+        let offsets = OffsetBuffer::from_lengths(vec![dim; rows]);
+        return Ok(Arc::new(ListArray::try_new(field, offsets, values, None)?));
+    }
+    let size = i32::try_from(dim).map_err(|_| ArrowError::InvalidArgumentError(format!("dimension {dim}")))?;
+    Ok(Arc::new(FixedSizeListArray::try_new(field, size, values, None)?))
+}

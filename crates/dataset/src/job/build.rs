@@ -1,0 +1,374 @@
+//! Building the parts that cannot be reused.
+//!
+//! Three stages run at once: preparing (read, parse, chunk, count), embedding, and writing. Each hands the rows of
+//! a part to the next stage one block at a time. Memory therefore contains the model and the rows of a few blocks,
+//! however large the corpus, and the slowest stage hides the time of the others. A finished part has a receipt. If
+//! the run is interrupted later, the next one does not have to rebuild that part.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_embed::{Batcher, Embedder, Reading, Role};
+use chunkmill_text::chunk::Pooling;
+use chunkmill_text::tokens::Sizer;
+use rayon::prelude::*;
+
+use super::inputs;
+use super::memory::{Budget, Share};
+use super::parts::PartWork;
+use super::reuse::{Earlier, Kept};
+use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text, span};
+use crate::corpus::{self, Fetched};
+use crate::dataset::{
+    ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,
+    QuarantineRow, Workspace,
+};
+use crate::links::Outline;
+
+/// Bytes of documents per block. Their rows with vectors take a few times as much memory. A larger document is a
+/// block of its own, or several blocks if it has many rows.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// Bytes of rows with vectors above which the rows of a document are split into several blocks.
+const MOST_ROW_BYTES: usize = 8 << 20;
+
+/// Estimated bytes of a chunk on disk, in addition to its text and its vector.
+const ROW_BYTES_ON_DISK: usize = 512;
+
+/// Everything that is needed to build parts.
+pub(super) struct Builder<'a> {
+    pub(super) job: &'a Job,
+    pub(super) sizer: Sizer<'a>,
+    pub(super) recipe: inputs::Recipe,
+    pub(super) embedder: &'a dyn Embedder,
+    pub(super) workspace: &'a Workspace,
+    pub(super) manifest: &'a Manifest,
+    /// Source of the vectors of unchanged documents.
+    pub(super) earlier: Option<Earlier>,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) watch: Watcher<'a>,
+}
+
+/// The result of a build.
+#[derive(Default)]
+pub(super) struct Built {
+    pub(super) parts: Vec<(usize, Part)>,
+    pub(super) chunks_kept: u64,
+    pub(super) texts_embedded: usize,
+    pub(super) texts_cached: usize,
+    pub(super) tokens_read: usize,
+    /// Time spent in each stage: preparing, embedding, writing.
+    pub(super) busy: [Duration; 3],
+}
+
+/// Rows of some documents of a part, on their way through the stages.
+struct Block {
+    index: usize,
+    chunks: Vec<ChunkRow>,
+    texts: Vec<String>,
+    /// Documents to read with late pooling, instead of the texts.
+    readings: Vec<Reading>,
+    /// Document of an earlier block that the first chunks belong to.
+    continued: Option<DocumentRow>,
+    documents: Vec<DocumentRow>,
+    outlines: Vec<OutlineRow>,
+    vectors: Vec<f32>,
+    /// Size of the documents in bytes.
+    bytes: u64,
+    /// Inputs of the part, in its last block only.
+    end: Option<PartInputs>,
+    /// Memory that is reserved for the block.
+    share: Option<Arc<Share>>,
+}
+
+impl Block {
+    fn new(index: usize) -> Self {
+        let (chunks, texts, readings, documents, outlines, vectors) = Default::default();
+        let (continued, end, share) = Default::default();
+        Self { index, chunks, texts, readings, continued, documents, outlines, vectors, bytes: 0, end, share }
+    }
+
+    /// Adds a document without its chunks. `chunk_id` returns the id of each chunk.
+    fn begin<'i>(&mut self, document: DocumentRow, chunk_id: impl Fn(usize) -> &'i str, outline: &Outline) {
+        self.outlines.push(OutlineRow::Document(DocumentOutline::new(&document, chunk_id, outline)));
+        self.documents.push(document);
+    }
+
+    /// Adds the rows of a document.
+    fn add(&mut self, prepared: Prepared) {
+        let Prepared { document, chunks, texts, reading, outline } = prepared;
+        self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
+        self.chunks.extend(chunks);
+        match reading {
+            Some(reading) => self.readings.push(reading),
+            None => self.texts.extend(texts),
+        }
+    }
+}
+
+/// Passes blocks to the next stage and measures the time spent on making them.
+struct Sender<'a> {
+    done: &'a SyncSender<Block>,
+    busy: Duration,
+    since: Instant,
+}
+
+impl Sender<'_> {
+    /// Waits until the block is taken. Returns `false` if the next stage has ended.
+    fn send(&mut self, block: Block) -> bool {
+        self.busy += self.since.elapsed();
+        let taken = self.done.send(block).is_ok();
+        self.since = Instant::now();
+        taken
+    }
+}
+
+/// A chunked document.
+enum Made<'a> {
+    /// All its rows.
+    Whole(Box<Prepared>),
+    /// A document with too many rows to be in memory together.
+    Large(Box<Cut<'a>>),
+}
+
+impl Made<'_> {
+    fn chunks(&self) -> usize {
+        match self {
+            Self::Whole(prepared) => prepared.chunks.len(),
+            Self::Large(cut) => cut.chunks.len(),
+        }
+    }
+}
+
+impl Builder<'_> {
+    /// Returns an error if the job was told to stop.
+    fn go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Builds parts in the given order.
+    pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
+        let (prepared, to_embed) = sync_channel(0);
+        let (with_vectors, to_write) = sync_channel(0);
+        let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
+        let budget = Budget::new(self.job.admission)?;
+        let (preparing, embedding, writing) = thread::scope(|scope| {
+            let preparing = scope.spawn(move || self.prepare(parts, &budget, &prepared));
+            let writing = scope.spawn(move || self.write(to_write, bytes));
+            let embedding = self.embed(&to_embed, &with_vectors);
+            drop((to_embed, with_vectors));
+            (join(preparing), embedding, join(writing))
+        });
+        // The first stage to fail has the reason; the others only saw their queue close.
+        let preparing = preparing?;
+        let embedding = embedding?;
+        let (parts, writing) = writing?;
+        Ok(Built { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
+    }
+
+    fn prepare(
+        &self,
+        parts: Vec<(usize, PartWork)>,
+        budget: &Arc<Budget>,
+        done: &SyncSender<Block>,
+    ) -> Result<Duration> {
+        let mut sender = Sender { done, busy: Duration::ZERO, since: Instant::now() };
+        for (index, part) in parts {
+            let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = part;
+            let spec = &self.job.spec;
+            let recipe = Recipe { spec, sizer: self.sizer, admission: self.job.admission, levels: Some(&promotions) };
+            let mut inputs = self.recipe.begin(&passed_over);
+            let mut block = Block::new(index);
+            block.outlines = passed_over.into_iter().map(OutlineRow::Quarantined).collect();
+            let mut blocks = corpus::blocks(&sources, budget.block_bytes(BLOCK_BYTES)).peekable();
+            loop {
+                let sources = blocks.next().unwrap_or_default();
+                block.share = Some(Arc::new(budget.enter(sources)));
+                sender.since = Instant::now();
+                let prepare = |source: Fetched| {
+                    self.go_on()?;
+                    let bytes = source.bytes();
+                    let made = recipe.cut(source)?.map(|cut| match cut.row_bytes() {
+                        0..=MOST_ROW_BYTES => Made::Whole(Box::new(cut.prepare())),
+                        _ => Made::Large(Box::new(cut)),
+                    });
+                    (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, Made::chunks) });
+                    Ok(made)
+                };
+                let made = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
+                // A file may have changed since it was hashed; the contents that were read here count.
+                for (source, made) in sources.iter().zip(made) {
+                    block.bytes += source.bytes;
+                    match made {
+                        Ok(Made::Whole(prepared)) => {
+                            inputs.document(source, Some(&prepared.document.content_hash));
+                            block.add(*prepared);
+                        }
+                        Ok(Made::Large(cut)) => {
+                            inputs.document(source, Some(&cut.row.content_hash));
+                            let Some(last) = self.in_pieces(*cut, block, &mut sender)? else { return Ok(sender.busy) };
+                            block = last;
+                        }
+                        Err(passed_over) => {
+                            inputs.document(source, passed_over.hash.as_deref());
+                            block.outlines.push(OutlineRow::Quarantined(QuarantineRow::from(&passed_over)));
+                        }
+                    }
+                }
+                let is_last = blocks.peek().is_none();
+                if is_last {
+                    block.end = Some(PartInputs { inputs: inputs.value(), promotions: promotions.clone() });
+                }
+                if !sender.send(std::mem::replace(&mut block, Block::new(index))) {
+                    return Ok(sender.busy);
+                }
+                if is_last {
+                    break;
+                }
+            }
+        }
+        Ok(sender.busy)
+    }
+
+    /// Sends the rows of a document in several blocks, the first together with what `block` already contains.
+    /// Returns the last block, which is not sent yet, or `None` if the next stage has ended.
+    fn in_pieces(&self, cut: Cut<'_>, mut block: Block, sender: &mut Sender<'_>) -> Result<Option<Block>> {
+        let document = cut.row.clone();
+        block.begin(document.clone(), |chunk| cut.chunks[chunk].id.as_str(), &cut.outline());
+        let mut weight = 0;
+        let passage = cut.passage();
+        for row in cut.rows() {
+            self.go_on()?;
+            weight += ROW_BYTES + 2 * row.content.len();
+            match &passage {
+                None => block.texts.push(embed_text(&row, &document, &self.job.spec)),
+                Some(passage) => {
+                    let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
+                    let span = span(&row);
+                    match same {
+                        Some(reading) => reading.spans.push(span),
+                        None => block.readings.push(Reading { passage: Arc::clone(passage), spans: vec![span] }),
+                    }
+                }
+            }
+            block.chunks.push(row);
+            if weight >= MOST_ROW_BYTES {
+                weight = 0;
+                let (share, continued) = (block.share.clone(), Some(document.clone()));
+                let next = Block { continued, share, ..Block::new(block.index) };
+                if !sender.send(std::mem::replace(&mut block, next)) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(block))
+    }
+
+    fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<Built> {
+        let mut total = Built::default();
+        let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens).with_cache(self.job.cache.as_deref());
+        for mut block in prepared {
+            let started = Instant::now();
+            let (mut texts, mut readings) = (std::mem::take(&mut block.texts), std::mem::take(&mut block.readings));
+            let kept = match &self.earlier {
+                Some(earlier) => earlier.vectors(block.continued.iter().chain(&block.documents), &block.chunks),
+                None => block.chunks.iter().map(|_| None).collect(),
+            };
+            total.chunks_kept += kept.iter().flatten().count() as u64;
+            let mut is_new = kept.iter().map(Option::is_none);
+            let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
+            let embedded = match self.job.spec.pooling() {
+                Pooling::Chunk => {
+                    texts.retain(|_| is_new.next().unwrap_or(true));
+                    batcher.embed(&texts, Role::Document, self.stop, &progress)?
+                }
+                Pooling::Late => {
+                    let spans = readings.iter_mut().map(|reading| &mut reading.spans);
+                    spans.for_each(|spans| spans.retain(|_| is_new.next().unwrap_or(true)));
+                    batcher.read(&readings, self.stop, &progress)?
+                }
+            };
+            let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
+            for (row, kept) in block.chunks.iter_mut().zip(&kept) {
+                let (vector, n_tokens) = match kept {
+                    Some(Kept { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
+                    None => match embedded_rows.next() {
+                        Some((vector, &n_tokens)) => (vector, i64::try_from(n_tokens).unwrap_or(i64::MAX)),
+                        None => break,
+                    },
+                };
+                block.vectors.extend_from_slice(vector);
+                row.set_embedding(vector, n_tokens, embedded.max_tokens);
+            }
+            if self.job.deny_truncation {
+                deny_truncated(&block.chunks, self.embedder.info().max_tokens)?;
+            }
+            total.texts_embedded += embedded.computed;
+            total.texts_cached += embedded.cached;
+            total.tokens_read += embedded.tokens_read;
+            total.busy[1] += started.elapsed();
+            (self.watch)(Event::Ready { chunks: block.chunks.len() });
+            if done.send(block).is_err() {
+                break;
+            }
+        }
+        Ok(total)
+    }
+
+    /// Writes the blocks to files. `open` is the size of the documents in unfinished parts, in bytes.
+    fn write(&self, embedded: Receiver<Block>, mut open: u64) -> Result<(Vec<(usize, Part)>, Duration)> {
+        let mut parts = Vec::new();
+        let mut busy = Duration::ZERO;
+        let mut writer = None;
+        // Bytes of documents so far, estimated bytes on disk for them, and bytes of documents in the current part.
+        let (mut bytes, mut weight, mut part_bytes) = (0, 0, 0);
+        for mut block in embedded {
+            let started = Instant::now();
+            bytes += block.bytes;
+            part_bytes += block.bytes;
+            weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES_ON_DISK).sum::<usize>()
+                + block.vectors.len() * size_of::<f32>();
+            let mut write = || {
+                let mut part = match writer.take() {
+                    Some(part) => part,
+                    None => PartWriter::new(self.workspace, self.manifest, block.index)?,
+                };
+                part.push(&block.chunks, &block.vectors, &block.documents, &block.outlines)?;
+                let Some(inputs) = block.end.take() else {
+                    writer = Some(part);
+                    return Ok(None);
+                };
+                let (files, counts) = part.finish()?;
+                let part = Part { record: PartRecord { inputs, counts }, files };
+                self.workspace.finish_part(block.index, &part)?;
+                Ok(Some(part))
+            };
+            // Assumes that the unfinished parts take as much room per byte as the blocks so far.
+            let need = weight as u64 * open / bytes.max(1);
+            if let Some(part) = write().map_err(|error: Error| error.with_need(need))? {
+                parts.push((block.index, part));
+                open -= std::mem::take(&mut part_bytes);
+            }
+            busy += started.elapsed();
+        }
+        Ok((parts, busy))
+    }
+}
+
+fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
+    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn deny_truncated(chunks: &[ChunkRow], max_tokens: usize) -> Result<()> {
+    let mut truncated = chunks.iter().filter(|row| row.truncated == Some(true));
+    match truncated.next() {
+        None => Ok(()),
+        Some(first) => {
+            Err(Error::Truncated { count: 1 + truncated.count(), max_tokens, first: first.chunk_id.clone() })
+        }
+    }
+}

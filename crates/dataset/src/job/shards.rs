@@ -1,0 +1,574 @@
+//! The job in pieces, for a scheduler: a plan, any number of processes that each build one shard, and one commit.
+//!
+//! The unit of work is the part, as in a single run. A [`Plan`] records the inputs of every part and, if the part
+//! must be built, its shard. [`run_shard`] builds the parts of a shard in a folder of its own for each attempt, so
+//! it can be killed, repeated, or run twice at the same time. Parts that any attempt has finished are not rebuilt.
+//! [`commit`] takes each part from one attempt and publishes them together. The result has the same bytes as a
+//! single run, because the bytes of a part follow from its inputs alone. A part that was not built from the inputs
+//! in the plan is never used.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_base::value::count;
+use chunkmill_embed::{Batcher, Embedder, Role};
+use serde::{Deserialize, Serialize};
+
+use super::build::Builder;
+use super::parts::{self, PartWork};
+use super::reuse::Earlier;
+use super::{Event, Job, Leaving, Recipe, Report, Watcher, inputs, publish};
+use crate::corpus::Source;
+use crate::dataset::{self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
+use crate::storage::Location;
+
+/// Largest number of bytes of documents that are chunked for an estimate.
+const SAMPLE_BYTES: u64 = 2 << 20;
+
+/// Largest number of documents in the sample for an estimate.
+const SAMPLE_DOCUMENTS: usize = 64;
+
+/// Time spent on measuring the speed of the model on this machine.
+const CALIBRATION: Duration = Duration::from_secs(2);
+
+/// A plan of a run: the work to do, divided into shards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Documents of the corpus, compared with the existing dataset.
+    pub documents: Changes,
+    /// Estimated work for the parts that must be built.
+    pub estimate: Estimate,
+    /// Number of shards.
+    pub shards: usize,
+    /// The parts, in order.
+    pub parts: Vec<PlannedPart>,
+    /// Manifest of the planned dataset. Its files and counts are not known yet.
+    pub manifest: Manifest,
+    /// Id of the snapshot that will be replaced, see [`Dataset::id`].
+    pub base: Option<String>,
+    /// Whether a shard fails if the model would truncate a chunk.
+    pub deny_truncation: bool,
+    /// Ids of the first documents that are in the dataset only.
+    #[serde(default)]
+    pub deleted_first: Vec<String>,
+}
+
+/// A part of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedPart {
+    /// Inputs of the part.
+    #[serde(flatten)]
+    pub inputs: PartInputs,
+    /// Number of documents, including quarantined ones.
+    pub documents: u64,
+    /// Size of the documents to read, in bytes.
+    pub bytes: u64,
+    /// Number of the shard that builds the part, from 1; `None` if the part exists already.
+    pub shard: Option<usize>,
+}
+
+/// Numbers of documents in a corpus, compared with a dataset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changes {
+    /// Documents in the corpus.
+    pub discovered: u64,
+    /// Documents in the corpus but not in the dataset.
+    pub new: u64,
+    /// Documents in both, with different contents.
+    pub changed: u64,
+    /// Documents in both, with the same contents.
+    pub unchanged: u64,
+    /// Documents in the dataset only.
+    pub deleted: u64,
+    /// Documents in the corpus that are quarantined without being read: too large, a symbolic link.
+    pub passed_over: u64,
+}
+
+/// The estimated work to build the parts, from a sample of the documents and a short trial of the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Number of documents to embed.
+    pub documents: u64,
+    /// Size of these documents in bytes.
+    pub bytes: u64,
+    /// Number of their chunks.
+    pub chunks: u64,
+    /// Number of tokens in these chunks, in the encoding of the chunk settings.
+    pub tokens: u64,
+    /// Number of tokens that the model will read if all texts differ and none is in the cache.
+    pub model_tokens: u64,
+    /// Seconds on this machine, in one process.
+    pub seconds: f64,
+    /// Seconds with a static model, which is a table of vectors; 0 in plans of versions without this field.
+    #[serde(default)]
+    pub seconds_static: f64,
+}
+
+/// The result of [`run_shard`]: one line for the scheduler.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Receipt {
+    /// Id of the plan, see [`Plan::id`].
+    pub plan: String,
+    /// Number of the shard, from 1.
+    pub shard: usize,
+    /// Number of shards in the plan.
+    pub shards: usize,
+    /// Number of parts in the shard.
+    pub parts: usize,
+    /// Number of parts that this attempt built; earlier attempts built the others.
+    pub parts_made: usize,
+    /// Number of documents in its parts.
+    pub documents: u64,
+    /// Number of chunks in its parts.
+    pub chunks: u64,
+    /// Number of texts that this attempt embedded.
+    pub texts_embedded: usize,
+    /// Whether the plan was already committed, which left nothing to do.
+    pub committed: bool,
+    /// Seconds that this attempt took.
+    pub seconds: f64,
+}
+
+impl Plan {
+    /// Returns the id of the plan: 16 hexadecimal digits. Plans that build the same in the same shards have the
+    /// same id.
+    #[must_use]
+    pub fn id(&self) -> String {
+        let Self { shards, parts, manifest, base, deny_truncation, .. } = self;
+        let text = serde_json::to_string(&(shards, parts, manifest, base, deny_truncation)).unwrap_or_default();
+        blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
+    }
+
+    /// Returns the parts of a shard with their numbers.
+    fn shard(&self, shard: usize) -> impl Iterator<Item = (usize, &PlannedPart)> {
+        self.parts.iter().enumerate().filter(move |(_, part)| part.shard == Some(shard))
+    }
+
+    /// Returns the documents that are in the dataset only.
+    #[must_use]
+    pub fn deleted(&self) -> Leaving {
+        Leaving { count: self.documents.deleted, first: self.deleted_first.clone() }
+    }
+
+    fn promotions(&self) -> BTreeMap<String, String> {
+        self.parts.iter().flat_map(|part| part.inputs.promotions.clone()).collect()
+    }
+
+    /// Returns whether a finished part is the one that the plan needs at this index.
+    fn wants(&self, index: usize, record: &PartRecord) -> bool {
+        let refused = self.deny_truncation && record.counts.truncated > 0;
+        !refused && self.parts.get(index).is_some_and(|planned| planned.inputs == record.inputs)
+    }
+
+    /// Returns the snapshot in `out` if it is the one that the plan builds.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if it is neither that snapshot nor the one that the plan was made for.
+    fn committed(&self, out: &Location) -> Result<Option<Manifest>> {
+        let found = Dataset::find(out)?;
+        let base = found.as_ref().map(Dataset::id);
+        let is_made = |manifest: &Manifest| {
+            manifest.parts.len() == self.parts.len()
+                && manifest.parts.iter().enumerate().all(|(index, record)| self.wants(index, record))
+        };
+        match found.map(|dataset| dataset.manifest().clone()).filter(is_made) {
+            Some(manifest) => Ok(Some(manifest)),
+            None if base == self.base => Ok(None),
+            None => Err(Error::Dataset {
+                path: out.path().to_owned(),
+                problem: "is not the one that the plan was made for: it has changed since".to_owned(),
+                help: "make a new plan".to_owned(),
+            }),
+        }
+    }
+
+    /// Rejects a plan of another release, which would build different files.
+    fn check_release(&self) -> Result<()> {
+        let now = (env!("CARGO_PKG_VERSION"), FORMAT_VERSION);
+        if now == (self.manifest.tool_version.as_str(), self.manifest.format_version) {
+            return Ok(());
+        }
+        let problem = format!("was made by chunkmill {}; this is {}", self.manifest.tool_version, now.0);
+        Err(wrong(problem, "use the same program everywhere"))
+    }
+
+    /// Rejects a plan of another release, or for other settings or another model.
+    fn check(&self, job: &Job, embedder: &dyn Embedder) -> Result<()> {
+        let (here, there) = (embedder.info(), &self.manifest.model);
+        let now = Manifest::new(&job.spec, job.admission, here, job.output);
+        self.check_release()?;
+        let problem = if here.fingerprint != there.fingerprint {
+            format!(
+                "is for the model {} ({}); the model here has the fingerprint {}",
+                there.id, there.fingerprint, here.fingerprint
+            )
+        } else if here.arithmetic != there.arithmetic {
+            let (here, there) = (&here.arithmetic, &there.arithmetic);
+            format!("is for vectors computed with {there}; this machine would compute them with {here}")
+        } else if self.manifest != now {
+            "is for other settings".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(wrong(
+            problem,
+            "use the same program and model everywhere and, if processors differ, the same --cpu-isa, also for `plan`",
+        ))
+    }
+}
+
+fn wrong(problem: impl Into<String>, help: &str) -> Error {
+    Error::Setting { origin: "plan".to_owned(), problem: problem.into(), help: help.to_owned() }
+}
+
+/// Determines what [`run`](super::run) would do and divides the work into shards. Writes nothing.
+///
+/// # Errors
+/// Any [`Error`] of finding, reading and embedding documents.
+pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
+    let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
+    let dataset = Dataset::find(out)?;
+    let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
+    let deleted = Leaving::find(job, out, dataset.as_ref(), &parts)?;
+    let recipe = inputs::Recipe::new(job, embedder.info());
+    let known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
+    let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
+    let mut documents = Changes::default();
+    let mut to_embed: Vec<Source> = Vec::new();
+    let mut planned = Vec::new();
+    for (index, part) in parts.iter_mut().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let contents = part.look(&recipe)?;
+        let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
+        let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
+        documents.passed_over += part.passed_over.len() as u64;
+        for (source, content) in part.sources.iter().zip(contents) {
+            let before = known.get(&*source.origin.doc_id);
+            // A part that exists already has no changed documents, not even among those that cannot be read.
+            let same = is_there || (before.is_some() && before == content.as_ref());
+            let count = if same {
+                &mut documents.unchanged
+            } else if before.is_some() {
+                &mut documents.changed
+            } else {
+                &mut documents.new
+            };
+            *count += 1;
+            let keeps = same && keeps_vectors;
+            if !(is_there || keeps) {
+                to_embed.push(source.clone());
+            }
+        }
+        let (inputs, documents, bytes) = (part.inputs.clone(), part.documents(), part.bytes());
+        planned.push(PlannedPart { inputs, documents, bytes, shard: if is_there { None } else { Some(0) } });
+    }
+    documents.discovered = planned.iter().map(|part| part.documents).sum();
+    documents.deleted = deleted.count;
+    share_out(&mut planned, shards);
+    let estimate = estimate(job, embedder, &to_embed, stop)?;
+    let base = dataset.as_ref().map(Dataset::id);
+    let deny_truncation = job.deny_truncation;
+    let deleted_first = deleted.first;
+    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, deleted_first })
+}
+
+/// Returns the content hash of each document in a dataset.
+fn contents(dataset: &Dataset) -> Result<HashMap<String, String>> {
+    let mut known = HashMap::new();
+    for file in dataset.files(Table::Documents) {
+        for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
+            let [ids, hashes] = batch?;
+            let pairs = ids.iter().zip(hashes.iter()).filter_map(|(id, hash)| Some((id?.to_owned(), hash?.to_owned())));
+            known.extend(pairs);
+        }
+    }
+    Ok(known)
+}
+
+/// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.
+fn share_out(parts: &mut [PlannedPart], shards: usize) {
+    let mut open: Vec<&mut PlannedPart> = parts.iter_mut().filter(|part| part.shard.is_some()).collect();
+    open.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+    // Further shards would get nothing.
+    let shards = shards.min(open.len()).max(1);
+    let mut loads: BTreeSet<(u64, usize)> = (1..=shards).map(|shard| (0, shard)).collect();
+    for part in open {
+        if let Some((load, shard)) = loads.pop_first() {
+            part.shard = Some(shard);
+            loads.insert((load + part.bytes.max(1), shard));
+        }
+    }
+}
+
+/// Estimates the work by chunking a sample of the documents and embedding some of it.
+fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
+    let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
+    let bytes: u64 = documents.iter().map(|source| source.bytes).sum();
+    let every = documents.len().div_ceil(SAMPLE_DOCUMENTS).max(1);
+    let (mut sampled, mut chunks, mut tokens, mut model_tokens) = (0, 0, 0, 0);
+    let mut texts = Vec::new();
+    let started = Instant::now();
+    // Small documents first, so a large one does not represent all of them, unless all are large.
+    let mut sample: Vec<&Source> = documents.iter().step_by(every).collect();
+    sample.sort_by_key(|source| source.bytes);
+    for source in sample {
+        if sampled > 0 && sampled + source.bytes > SAMPLE_BYTES {
+            break;
+        }
+        sampled += source.bytes;
+        let Ok(prepared) = recipe.prepare(source.clone())? else { continue };
+        chunks += prepared.chunks.len() as u64;
+        tokens += prepared.chunks.iter().map(|row| row.n_tokens.unsigned_abs()).sum::<u64>();
+        texts.extend(prepared.texts);
+    }
+    let preparing = started.elapsed();
+    for text in &texts {
+        model_tokens += embedder.encode(text, Role::Document)?.ids.len() as u64;
+    }
+    let rate = speed(job, embedder, &texts, stop)?;
+    let scale = |sum: u64| if sampled == 0 { 0 } else { mul_div(sum, bytes, sampled) };
+    let model_tokens = scale(model_tokens);
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    let [seconds, seconds_static] = if sampled == 0 {
+        [0.0; 2]
+    } else {
+        let threads = rayon::current_num_threads() as f64;
+        let preparing = preparing.as_secs_f64() * bytes as f64 / sampled as f64 / threads;
+        [rate, STATIC_RATE * threads].map(|rate| preparing + model_tokens as f64 / rate)
+    };
+    let documents = documents.len() as u64;
+    Ok(Estimate {
+        documents,
+        bytes,
+        chunks: scale(chunks),
+        tokens: scale(tokens),
+        model_tokens,
+        seconds,
+        seconds_static,
+    })
+}
+
+fn mul_div(a: u64, b: u64, c: u64) -> u64 {
+    u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX)
+}
+
+/// Tokens per second and thread with a static model: half of the measured rate, because other tables are wider.
+const STATIC_RATE: f64 = 5e6;
+
+/// Measures how many tokens per second the model reads.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool) -> Result<f64> {
+    let mut batcher = Batcher::new(embedder, job.batch_tokens);
+    let mut run = |texts: &[String]| -> Result<(usize, Duration)> {
+        let started = Instant::now();
+        let tokens = batcher.embed(texts, Role::Document, stop, &|_, _| ())?.tokens_read;
+        Ok((tokens, started.elapsed()))
+    };
+    // The first texts warm up threads and memory.
+    let (warm_up, rest) = texts.split_at(texts.len().min(16));
+    let (mut tokens, mut time) = run(warm_up)?;
+    if rest.len() >= warm_up.len() {
+        (tokens, time) = (0, Duration::ZERO);
+        for texts in rest.chunks(128) {
+            let (more, took) = run(texts)?;
+            (tokens, time) = (tokens + more, time + took);
+            if time > CALIBRATION {
+                break;
+            }
+        }
+    }
+    Ok((tokens as f64 / time.as_secs_f64().max(1e-9)).max(1.0))
+}
+
+/// Builds a shard of a plan and leaves it for [`commit`]. Shards are numbered from 1. A shard may be repeated, or
+/// run twice at the same time; after the commit this does nothing.
+///
+/// # Errors
+/// Any [`Error`]; [`Error::Setting`] if the plan does not have this shard, if it is for another release, model or
+/// settings, or if the documents have changed since it was made.
+pub fn run_shard(
+    job: &Job,
+    out: &Location,
+    embedder: &dyn Embedder,
+    plan: &Plan,
+    shard: usize,
+    stop: &AtomicBool,
+    watch: Watcher<'_>,
+) -> Result<Receipt> {
+    let started = Instant::now();
+    if shard == 0 || shard > plan.shards {
+        let shards = count(plan.shards, "shard");
+        return Err(wrong(format!("has {shards}, but no shard {shard}"), "shards are numbered from 1"));
+    }
+    plan.check(job, embedder)?;
+    let receipt = |parts: &[(usize, Part)], parts_made, texts_embedded, committed| {
+        let sum = |count: fn(&Part) -> u64| parts.iter().map(|(_, part)| count(part)).sum();
+        Receipt {
+            plan: plan.id(),
+            shard,
+            shards: plan.shards,
+            parts: plan.shard(shard).count(),
+            parts_made,
+            documents: sum(|part| part.record.counts.discovered),
+            chunks: sum(|part| part.record.counts.chunks),
+            texts_embedded,
+            committed,
+            seconds: started.elapsed().as_secs_f64(),
+        }
+    };
+    let committed = |manifest: &Manifest| {
+        let parts: Vec<_> = plan.shard(shard).filter_map(|(index, _)| Some((index, manifest.part(index)?))).collect();
+        receipt(&parts, 0, 0, true)
+    };
+    if let Some(manifest) = plan.committed(out)? {
+        return Ok(committed(&manifest));
+    }
+    match make_shard(job, out, embedder, plan, shard, stop, watch) {
+        Ok(Made { parts, new, texts_embedded }) => {
+            let is_late = plan.committed(out)?.is_some();
+            if is_late {
+                dataset::forget_attempts(out, &plan.id());
+            }
+            Ok(receipt(&parts, new, texts_embedded, is_late))
+        }
+        // A commit in the meantime removes the folder of this attempt, which makes it fail.
+        Err(error) => match plan.committed(out)? {
+            Some(manifest) => Ok(committed(&manifest)),
+            None => Err(error),
+        },
+    }
+}
+
+/// The result of an attempt.
+struct Made {
+    /// All parts of the shard.
+    parts: Vec<(usize, Part)>,
+    /// Number of parts that this attempt built.
+    new: usize,
+    /// Number of texts that were embedded for them.
+    texts_embedded: usize,
+}
+
+fn make_shard(
+    job: &Job,
+    out: &Location,
+    embedder: &dyn Embedder,
+    plan: &Plan,
+    shard: usize,
+    stop: &AtomicBool,
+    watch: Watcher<'_>,
+) -> Result<Made> {
+    let id = plan.id();
+    let changed = |index| {
+        let problem = format!("was made for other documents: part {index} has changed since");
+        wrong(problem, "make a new plan; `chunkmill gc OUT --staging` removes what the shards of the old plan built")
+    };
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
+    let recipe = inputs::Recipe::new(job, embedder.info());
+    let mut all = parts::find(job, out, &plan.promotions())?;
+    if all.len() != plan.parts.len() {
+        return Err(wrong("is for a different number of files", "make a new plan"));
+    }
+    let mut work: Vec<(usize, PartWork)> = Vec::new();
+    for (index, planned) in plan.shard(shard) {
+        let mut part = std::mem::take(&mut all[index]);
+        part.look(&recipe)?;
+        if part.inputs != planned.inputs {
+            return Err(changed(index));
+        }
+        work.push((index, part));
+    }
+    drop(all);
+    watch(parts::discovered(work.iter().map(|(_, part)| part)));
+
+    // Parts that earlier attempts have finished.
+    let mut finished: BTreeMap<usize, Part> = dataset::attempted(out, &id)?
+        .into_iter()
+        .filter(|(index, part)| plan.wants(*index, &part.record) && plan.parts[*index].shard == Some(shard))
+        .collect();
+    for (index, part) in &work {
+        let Some(Counts { discovered, chunks, .. }) = finished.get(index).map(|part| part.record.counts) else {
+            continue;
+        };
+        watch(Event::Kept { documents: discovered, bytes: part.bytes(), chunks });
+    }
+    work.retain(|(index, _)| !finished.contains_key(index));
+    let new = work.len();
+    let mut texts_embedded = 0;
+    if new > 0 {
+        let workspace = dataset::attempt(out, &id)?;
+        let earlier = Dataset::find(out)?.and_then(|dataset| Earlier::open(dataset, &plan.manifest));
+        let (workspace, manifest) = (&workspace, &plan.manifest);
+        let builder = Builder { job, sizer, recipe, embedder, workspace, manifest, earlier, stop, watch };
+        let built = builder.build(work)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        // A document changed while the shard was running.
+        if let Some((index, _)) =
+            built.parts.iter().find(|(index, part)| part.record.inputs != plan.parts[*index].inputs)
+        {
+            return Err(changed(*index));
+        }
+        workspace.sync()?;
+        texts_embedded = built.texts_embedded;
+        finished.extend(built.parts);
+    }
+    Ok(Made { parts: finished.into_iter().collect(), new, texts_embedded })
+}
+
+/// Publishes the parts that the shards of a plan built, as one snapshot. Repeating it does nothing.
+///
+/// # Errors
+/// Any [`Error`]; [`Error::Dataset`] if a shard is not finished, or if the dataset is no longer the one that the
+/// plan was made for.
+pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> {
+    let started = Instant::now();
+    plan.check_release()?;
+    let id = plan.id();
+    let mut staging = Staging::open(out)?;
+    if let Some(manifest) = plan.committed(out)? {
+        let quarantined = dataset::quarantined(out, &manifest)?;
+        staging.discard()?;
+        dataset::forget_attempts(out, &id);
+        return Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed());
+    }
+    let dataset = Dataset::find(out)?;
+    let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
+    let in_place = |index| {
+        let part = dataset.as_ref()?.manifest().part(index)?;
+        (wants(index, &part) && staging.is_in_place(&part)).then_some(part)
+    };
+    let mut parts: Vec<Option<Part>> = (0..plan.parts.len()).map(in_place).collect();
+    staging.keep(wants)?;
+    staging.adopt(&id, wants)?;
+    for (&index, part) in staging.finished() {
+        parts[index].get_or_insert_with(|| part.clone());
+    }
+    let missing = plan.parts.iter().zip(&parts).filter(|(_, part)| part.is_none());
+    let shards: BTreeSet<Option<usize>> = missing.map(|(planned, _)| planned.shard).collect();
+    if shards.contains(&None) {
+        return Err(Error::Dataset {
+            path: out.path().to_owned(),
+            problem: "lacks files that its manifest names".to_owned(),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        });
+    }
+    if !shards.is_empty() {
+        let list: Vec<String> = shards.iter().flatten().map(|shard| format!("{shard}/{}", plan.shards)).collect();
+        return Err(Error::Dataset {
+            path: out.path().to_owned(),
+            problem: format!("lacks the parts of these shards of the plan: {}", list.join(", ")),
+            help: format!("chunkmill run --plan FILE --shard {} -o {out}", list[0]),
+        });
+    }
+    let parts = parts.into_iter().flatten().collect();
+    let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
+    dataset::forget_attempts(out, &id);
+    Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed())
+}

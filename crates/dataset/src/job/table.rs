@@ -1,0 +1,424 @@
+//! Chunking of documents that are rows of a table. The result is another table, whose rows are chunks.
+//!
+//! This is for engines that already have their texts in tables. They pass batches and get back the rows that the
+//! job would write for files of the same names and bytes. Columns that are not read are copied to each chunk of
+//! their row. A row that cannot be chunked produces one row with the reason, so neither it nor the rows after it
+//! are lost.
+//!
+//! The values of a table are checked before anything reads them: readers of Parquet do not check that text is UTF-8,
+//! and the C interface checks nothing.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use arrow::array::{Array, ArrayData, ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array, make_array};
+use arrow::compute::{can_cast_types, cast, take};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit, UInt64Type, UnionMode};
+use arrow::error::ArrowError;
+use chunkmill_base::error::{Error, Result, Skip, caught};
+use chunkmill_embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
+use chunkmill_text::document::{DEFAULT_COLLECTION, Origin};
+use rayon::prelude::*;
+
+use super::{Prepared, Recipe};
+use crate::corpus::{self, DEFAULT_MAX_BYTES};
+use crate::dataset::{ChunkRow, batches, chunks_batch, chunks_schema};
+
+/// Bytes of texts that are chunked together and become one batch.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Bytes into which a column of a batch may unpack.
+const MOST_UNPACKED: u64 = 2 << 30;
+
+/// Number of rows that a batch may have though nothing in it is stored for them, as in a column of nulls.
+const ROWS_WITHOUT_BYTES: usize = 1 << 16;
+
+/// Name of the column with the reason why a row has no chunks.
+const ERROR: &str = "error";
+
+/// A chunker for the documents in a table.
+pub struct TableFilter<'a> {
+    recipe: Recipe<'a>,
+    batcher: Option<Batcher<'a>>,
+    /// Representation of the vectors of chunks, if there is a batcher.
+    vectors: Option<Representation>,
+    input: Input,
+    schema: SchemaRef,
+    /// Hashes of the ids of all documents so far.
+    known: HashSet<[u8; 16]>,
+}
+
+/// The indices of the columns that are read or copied.
+struct Input {
+    doc_id: usize,
+    text: usize,
+    collection: Option<usize>,
+    path: Option<usize>,
+    modified_time: Option<usize>,
+    /// Columns that are copied to each chunk.
+    others: Vec<usize>,
+}
+
+/// A row of the table, or what is wrong with it.
+type Row<'b> = Result<(Origin, &'b [u8]), String>;
+
+impl<'a> TableFilter<'a> {
+    /// Creates a filter for a table with these columns. It needs `doc_id` and `text`, and reads `collection`,
+    /// `path` and `modified_time` if they exist. The extension of `path`, or of `doc_id` if there is no `path`,
+    /// determines the format of the text. With a batcher, the output has a column `embedding` of the given type.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if `doc_id` or `text` is missing, if a column has a type that cannot be read, or if
+    /// another column has the name of an output column.
+    pub fn new(
+        recipe: Recipe<'a>,
+        batcher: Option<Batcher<'a>>,
+        stored: EmbeddingType,
+        table: &Schema,
+    ) -> Result<Self> {
+        let input = Input::of(table)?;
+        let vectors = batcher.as_ref().map(|batcher| {
+            let [of] = Representation::all(batcher.info().dim, stored);
+            of
+        });
+        let columns = chunks_schema(vectors.as_slice());
+        // In a row with an error, any of them may be null.
+        let mut fields: Vec<Field> =
+            columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
+        for &other in &input.others {
+            let other = table.field(other);
+            if other.name() == ERROR || fields.iter().any(|field| field.name() == other.name()) {
+                let problem = format!("has a column `{}`, which is the name of an output column", other.name());
+                return Err(unusable(problem, "rename it"));
+            }
+            fields.push(other.clone());
+        }
+        fields.push(Field::new(ERROR, DataType::Utf8, true));
+        Ok(Self { recipe, batcher, vectors, input, schema: Arc::new(Schema::new(fields)), known: HashSet::new() })
+    }
+
+    /// Returns the output columns: those of `chunks`, the copied columns of the table, and `error`.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Chunks the documents of a batch and passes the rows to `emit`, in order, one block at a time. Returns how
+    /// many rows of the batch failed.
+    ///
+    /// # Errors
+    /// Those of the sizer and of `emit`; [`Error::Embed`]; [`Error::Interrupted`] soon after `stop` is set.
+    pub fn chunk(
+        &mut self,
+        batch: &RecordBatch,
+        stop: &AtomicBool,
+        mut emit: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<usize> {
+        let failed = |error: ArrowError| unusable(error.to_string(), "see which columns `chunkmill filter` reads");
+        check(batch, &self.input).map_err(failed)?;
+        let cells = safely(|| Cells::of(batch, &self.input)).map_err(failed)?;
+        let (mut start, mut errors) = (0, 0);
+        while start < batch.num_rows() {
+            let mut bytes = 0;
+            let fits = |&row: &usize| {
+                bytes += cells.text.value(row).len();
+                bytes <= BLOCK_BYTES
+            };
+            let end = start + (start..batch.num_rows()).take_while(fits).count().max(1);
+            let rows: Vec<Row<'_>> = (start..end).map(|row| self.new_row(&cells, row)).collect();
+            let prepare = |row| match row {
+                Err(problem) => Ok(Err(problem)),
+                Ok((origin, bytes)) => self.prepare(origin, bytes),
+            };
+            let prepared: Vec<Result<Prepared, String>> = rows.into_par_iter().map(prepare).collect::<Result<_>>()?;
+            errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
+            self.batches(batch, &cells, start, prepared, stop, failed, &mut emit)?;
+            start = end;
+        }
+        Ok(errors)
+    }
+
+    /// Returns a row whose document has an id of its own: chunks of two documents with one id would share their ids.
+    fn new_row<'c>(&mut self, cells: &'c Cells, row: usize) -> Row<'c> {
+        let (origin, bytes) = cells.row(row)?;
+        let mut id = [0; 16];
+        id.copy_from_slice(&blake3::hash(origin.doc_id.as_bytes()).as_bytes()[..16]);
+        if self.known.insert(id) { Ok((origin, bytes)) } else { Err("has the doc_id of an earlier row".to_owned()) }
+    }
+
+    fn prepare(&self, origin: Origin, bytes: &[u8]) -> Result<Result<Prepared, String>> {
+        let (len, limit) = (bytes.len() as u64, DEFAULT_MAX_BYTES);
+        if len > limit {
+            return Ok(Err(Skip::TooLarge { bytes: len, limit }.to_string()));
+        }
+        let cut = match corpus::layer(origin, bytes.to_vec()) {
+            Ok(read) => self.recipe.cut_layer(read)?,
+            Err(passed_over) => Err(passed_over),
+        };
+        Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
+    }
+
+    /// Builds the output rows for the rows of `table` from `first` on, and passes them to `emit` in batches. A few
+    /// documents can have very many rows that repeat the same long text.
+    #[expect(clippy::too_many_arguments, reason = "a part of `chunk`, separate for its length")]
+    fn batches(
+        &mut self,
+        table: &RecordBatch,
+        cells: &Cells,
+        first: usize,
+        prepared: Vec<Result<Prepared, String>>,
+        stop: &AtomicBool,
+        failed: impl Fn(ArrowError) -> Error,
+        emit: &mut impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        // For each output row: the row of the table, and either the index of the chunk or the error.
+        let (mut rows, mut places, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut chunks, mut texts, mut readings) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, prepared) in (first..).zip(prepared) {
+            let error = match prepared {
+                Ok(prepared) => {
+                    places.extend((chunks.len()..).take(prepared.chunks.len()).map(Some));
+                    chunks.extend(prepared.chunks);
+                    texts.extend(prepared.texts);
+                    readings.extend(prepared.reading);
+                    None
+                }
+                Err(error) => {
+                    places.push(None);
+                    Some(error)
+                }
+            };
+            rows.resize(places.len(), row);
+            errors.resize(places.len(), error);
+        }
+        let Embedded { vectors, n_tokens, max_tokens, .. } = match &mut self.batcher {
+            Some(batcher) if !readings.is_empty() => batcher.read(&readings, stop, &|_, _| ())?,
+            Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
+            None => Embedded::default(),
+        };
+        let dim = self.vectors.map_or(1, |of| of.dim).max(1);
+        for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
+            row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
+        }
+        // Each copied value once more for each row.
+        let copied: Vec<usize> = (first..=rows.last().copied().unwrap_or(first))
+            .map(|row| self.input.others.iter().map(|&other| bytes_at(table.column(other), row)).sum())
+            .collect();
+        let bytes = rows.iter().zip(&places).map(|(row, place)| {
+            copied.get(row - first).copied().unwrap_or_default()
+                + place.map_or(0, |place: usize| chunks.get(place).map_or(0, ChunkRow::bytes))
+        });
+        let make = |now: Range<usize>| {
+            let (rows, places, errors) = (&rows[now.clone()], &places[now.clone()], &errors[now]);
+            // Rows without chunks are between them.
+            let mut held = places.iter().flatten();
+            let start = held.clone().next().copied().unwrap_or_default();
+            let end = held.next_back().map_or(start, |last| last + 1);
+            let vectors = self.vectors.map(|of| (of, &vectors[start * of.dim..end * of.dim]));
+            let chunks = chunks_batch(&chunks[start..end], vectors.as_slice())?;
+            let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
+            let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
+            let places: UInt32Array =
+                places.iter().map(|place| place.map(|at| number(at - start)).transpose()).collect::<Result<_, _>>()?;
+            let mut columns = Vec::with_capacity(self.schema.fields().len());
+            let before = self.schema.fields().len() - self.input.others.len() - 1;
+            for field in &self.schema.fields()[..before] {
+                // Rows without chunks get their `doc_id` from the table too.
+                columns.push(if field.name() == "doc_id" {
+                    take(&cells.doc_id, &rows, None)?
+                } else {
+                    let column = chunks.column_by_name(field.name());
+                    take(column.ok_or_else(|| ArrowError::SchemaError(field.name().clone()))?, &places, None)?
+                });
+            }
+            for &other in &self.input.others {
+                columns.push(take(table.column(other), &rows, None)?);
+            }
+            columns.push(Arc::new(errors.iter().map(Option::as_deref).collect::<StringArray>()) as ArrayRef);
+            RecordBatch::try_new(self.schema(), columns)
+        };
+        batches(bytes).try_for_each(|rows| emit(&safely(|| make(rows)).map_err(&failed)?))
+    }
+}
+
+impl Input {
+    fn of(table: &Schema) -> Result<Self> {
+        let find = |name: &str, kind: &DataType| -> Result<Option<usize>> {
+            let Some((at, field)) = table.column_with_name(name) else { return Ok(None) };
+            let is_readable = match (field.data_type(), kind) {
+                (DataType::Timestamp(..) | DataType::Null, DataType::Timestamp(..)) => true,
+                (DataType::Timestamp(..), _) | (_, DataType::Timestamp(..)) => false,
+                (given, kind) => can_cast_types(given, kind),
+            };
+            if is_readable {
+                return Ok(Some(at));
+            }
+            Err(unusable(
+                format!("has a column `{name}` of type {}", field.data_type()),
+                &format!("convert it to {kind}"),
+            ))
+        };
+        let needed = |name: &str, kind: &DataType| {
+            let missing = || unusable(format!("has no column `{name}`"), "the table needs the columns doc_id and text");
+            find(name, kind)?.ok_or_else(missing)
+        };
+        let (doc_id, text) = (needed("doc_id", &DataType::Utf8)?, needed("text", &DataType::LargeBinary)?);
+        let (collection, path) = (find("collection", &DataType::Utf8)?, find("path", &DataType::Utf8)?);
+        let modified_time = find("modified_time", &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+        let read = [Some(doc_id), Some(text), collection, path, modified_time];
+        let others = (0..table.fields().len()).filter(|at| !read.contains(&Some(*at))).collect();
+        Ok(Self { doc_id, text, collection, path, modified_time, others })
+    }
+}
+
+/// The columns that are read from a batch, each converted to the type that is needed.
+struct Cells {
+    doc_id: StringArray,
+    text: arrow::array::LargeBinaryArray,
+    collection: Option<StringArray>,
+    path: Option<StringArray>,
+    modified_time: Option<arrow::array::Int64Array>,
+}
+
+impl Cells {
+    fn of(batch: &RecordBatch, input: &Input) -> Result<Self, ArrowError> {
+        let strings = |at: usize| Ok::<_, ArrowError>(cast(batch.column(at), &DataType::Utf8)?.as_string().clone());
+        let times = |at: usize| {
+            let column = batch.column(at);
+            let zone = match column.data_type() {
+                DataType::Timestamp(_, zone) => zone.clone(),
+                _ => None,
+            };
+            // Timestamps of all time zones count from the same moment.
+            let micros = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, zone))?;
+            Ok::<_, ArrowError>(cast(&micros, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+        };
+        Ok(Self {
+            doc_id: strings(input.doc_id)?,
+            text: cast(batch.column(input.text), &DataType::LargeBinary)?.as_binary::<i64>().clone(),
+            collection: input.collection.map(strings).transpose()?,
+            path: input.path.map(strings).transpose()?,
+            modified_time: input.modified_time.map(times).transpose()?,
+        })
+    }
+
+    fn row(&self, row: usize) -> Row<'_> {
+        fn value(column: &StringArray, row: usize) -> Option<&str> {
+            column.is_valid(row).then(|| column.value(row))
+        }
+        let doc_id = value(&self.doc_id, row).ok_or("has no doc_id")?;
+        if self.text.is_null(row) {
+            return Err("has no text".to_owned());
+        }
+        let text = self.text.value(row);
+        let given =
+            |column: &Option<StringArray>| column.as_ref().and_then(|column| value(column, row).map(str::to_owned));
+        let modified = self.modified_time.as_ref().filter(|times| times.is_valid(row));
+        let origin = Origin {
+            doc_id: doc_id.into(),
+            collection: given(&self.collection).map_or_else(|| DEFAULT_COLLECTION.into(), Into::into),
+            path: given(&self.path).map_or_else(|| doc_id.into(), Into::into),
+            modified_micros: modified.map(|times| times.value(row)),
+        };
+        Ok((origin, text))
+    }
+}
+
+/// Runs code of the Arrow library on values of others.
+fn safely<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
+    caught(work).unwrap_or_else(|panic| Err(ArrowError::ComputeError(panic)))
+}
+
+/// Checks everything that code behind this line takes for granted: text is UTF-8, offsets, lengths and keys are in
+/// range, and a batch does not unpack into far more than it is.
+fn check(batch: &RecordBatch, input: &Input) -> Result<(), ArrowError> {
+    let invalid = |at: usize, problem: &dyn std::fmt::Display| {
+        ArrowError::InvalidArgumentError(format!("column `{}`: {problem}", batch.schema().field(at).name()))
+    };
+    for (at, column) in batch.columns().iter().enumerate() {
+        safely(|| valid(&column.to_data())).map_err(|error| invalid(at, &error))?;
+    }
+    let (rows, held) = (batch.num_rows(), batch.column(input.doc_id).get_buffer_memory_size());
+    if rows > held.saturating_mul(8).saturating_add(ROWS_WITHOUT_BYTES) {
+        return Err(invalid(input.doc_id, &format!("{rows} rows in {held} bytes are too many")));
+    }
+    let read = [Some(input.doc_id), Some(input.text), input.collection, input.path];
+    for at in read.into_iter().flatten() {
+        let bytes = safely(|| unpacked(batch.column(at))).map_err(|error| invalid(at, &error))?;
+        if bytes > MOST_UNPACKED {
+            return Err(invalid(at, &format!("unpacks into {bytes} bytes; make smaller batches")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the values of an array and of those inside it.
+fn valid(data: &ArrayData) -> Result<(), ArrowError> {
+    // Looks at the ends of the offsets before at anything between them.
+    data.validate()?;
+    data.validate_full()?;
+    unions(data)
+}
+
+/// Checks the kinds and places of the values of unions, which the library does not do.
+fn unions(data: &ArrayData) -> Result<(), ArrowError> {
+    if let DataType::Union(fields, mode) = data.data_type() {
+        let of = |row: usize| {
+            let kind = data.buffers().first()?.get(data.offset() + row)?.cast_signed();
+            let child = &data.child_data()[fields.iter().position(|(known, _)| known == kind)?];
+            let place = match mode {
+                UnionMode::Sparse => row,
+                UnionMode::Dense => {
+                    let places = data.buffers().get(1)?.get(size_of::<i32>() * (data.offset() + row)..)?;
+                    usize::try_from(i32::from_le_bytes(*places.first_chunk()?)).ok()?
+                }
+            };
+            (place < child.len()).then_some(())
+        };
+        if let Some(row) = (0..data.len()).find(|&row| of(row).is_none()) {
+            return Err(ArrowError::InvalidArgumentError(format!(
+                "the value of row {row} is in no array of the union"
+            )));
+        }
+    }
+    data.child_data().iter().try_for_each(unions)
+}
+
+/// Returns how many bytes the texts of a column have when each is written out.
+fn unpacked(column: &ArrayRef) -> Result<u64, ArrowError> {
+    let lengths = |values: &ArrayRef| -> Result<Vec<u64>, ArrowError> {
+        let values = cast(values, &DataType::LargeBinary)?;
+        Ok(values.as_binary::<i64>().offsets().lengths().map(|length| length as u64).collect())
+    };
+    let rows = column.len() as u64;
+    Ok(match column.data_type() {
+        DataType::Dictionary(..) => {
+            let column = column.as_any_dictionary();
+            let (values, keys) = (lengths(column.values())?, cast(column.keys(), &DataType::UInt64)?);
+            let length =
+                |key: u64| usize::try_from(key).ok().and_then(|key| values.get(key)).copied().unwrap_or_default();
+            keys.as_primitive::<UInt64Type>().iter().flatten().map(length).fold(0, u64::saturating_add)
+        }
+        DataType::Utf8View => column.as_string_view().iter().flatten().map(|text| text.len() as u64).sum(),
+        DataType::BinaryView => column.as_binary_view().iter().flatten().map(|text| text.len() as u64).sum(),
+        DataType::RunEndEncoded(..) => {
+            let data = column.to_data();
+            let values = data.child_data().get(1).cloned().map(make_array);
+            let longest = values.map(|values| lengths(&values)).transpose()?.and_then(|all| all.into_iter().max());
+            rows.saturating_mul(longest.unwrap_or_default())
+        }
+        // As it is, or refused before.
+        _ => 0,
+    })
+}
+
+/// Returns how many bytes the value of a row takes.
+fn bytes_at(column: &ArrayRef, row: usize) -> usize {
+    column.slice(row, 1).to_data().get_slice_memory_size().unwrap_or_default()
+}
+
+fn unusable(problem: String, help: &str) -> Error {
+    Error::Setting { origin: "table".to_owned(), problem, help: help.to_owned() }
+}

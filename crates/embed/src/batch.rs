@@ -1,0 +1,397 @@
+//! Batching: each text is computed once, and texts are sorted by length and split by a token budget.
+//!
+//! Equal texts are tokenized once. Texts that the model reads as equal, for example after truncation to its limit, are
+//! computed once: across all calls, within a memory bound, and with a [`Cache`] across all runs.
+//!
+//! A batch never changes a vector: a text has the same vector whether its chunk was indexed alone, after an edit, or
+//! in a corpus of millions, and on any number of threads. An embedder that computes text by text gets texts of mixed
+//! lengths, sorted by length so all threads finish at about the same time. Any other embedder gets texts of exactly
+//! one length at a time, so no padding is needed.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blake3::Hash;
+use chunkmill_base::error::{Error, Result};
+use rayon::prelude::*;
+
+use crate::cache::{Cache, Space};
+use crate::embedder::{Embedder, ModelInfo, Role, finite};
+use crate::late::{Part, Reading, Wanted};
+
+/// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
+const MEMORY: usize = 256 << 20;
+
+/// The same limit if there is a cache, which stores all vectors.
+const MEMORY_WITH_CACHE: usize = 8 << 20;
+
+/// Approximate bytes of a map entry, without its vector.
+const ENTRY_BYTES: usize = 160;
+
+/// Maximum number of texts whose tokenization is remembered.
+const TOKENIZED: usize = 1 << 14;
+
+/// Number of texts that a thread processes at once when vectors are not remembered.
+const TOGETHER: usize = 64;
+
+/// Embeds texts in batches and remembers vectors, within a memory bound.
+pub struct Batcher<'a> {
+    embedder: &'a dyn Embedder,
+    batch_tokens: usize,
+    /// Tokenization results by hash of the text.
+    tokenized: HashMap<Hash, Tokenized>,
+    /// Vectors by hash of the ids that the model read.
+    remembered: HashMap<Hash, Box<[f32]>>,
+    capacity: usize,
+    /// The cache shared with other runs, and the key space of this embedder.
+    cache: Option<(&'a Cache, Space)>,
+}
+
+#[derive(Clone, Copy)]
+struct Tokenized {
+    /// Hash of the token ids.
+    hash: Hash,
+    n_tokens: usize,
+}
+
+/// The vectors of a list of texts.
+#[derive(Debug, Default)]
+pub struct Embedded {
+    /// One vector per text in the order of the texts, row-major.
+    pub vectors: Vec<f32>,
+    /// Number of tokens of each text before truncation.
+    pub n_tokens: Vec<usize>,
+    /// Number of distinct texts that were computed.
+    pub computed: usize,
+    /// Number of distinct texts whose vectors were in the cache.
+    pub cached: usize,
+    /// Number of tokens the model read for the computed texts.
+    pub tokens_read: usize,
+    /// Maximum number of tokens read per text; longer texts were truncated.
+    pub max_tokens: usize,
+}
+
+/// Returns how many vectors fit in this many bytes.
+fn capacity(embedder: &dyn Embedder, bytes: usize) -> usize {
+    bytes / (embedder.info().dim * size_of::<f32>() + ENTRY_BYTES)
+}
+
+impl<'a> Batcher<'a> {
+    /// Creates an empty batcher. Without a token budget, it uses the embedder's own.
+    #[must_use]
+    pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>) -> Self {
+        let capacity = capacity(embedder, MEMORY);
+        let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
+        Self { embedder, batch_tokens, tokenized: HashMap::new(), remembered: HashMap::new(), capacity, cache: None }
+    }
+
+    /// Adds a cache, if there is one.
+    #[must_use]
+    pub fn with_cache(self, cache: Option<&'a Cache>) -> Self {
+        let capacity = if cache.is_some() { capacity(self.embedder, MEMORY_WITH_CACHE) } else { self.capacity };
+        Self { cache: cache.map(|cache| (cache, Space::of(self.embedder))), capacity, ..self }
+    }
+
+    /// Returns the model's record.
+    #[must_use]
+    pub fn info(&self) -> &ModelInfo {
+        self.embedder.info()
+    }
+
+    /// Embeds texts. `progress` is called from any thread with the number of texts and tokens of each finished batch.
+    /// Vectors from the cache are reported as a batch with 0 tokens.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] from the embedder; [`Error::Interrupted`] soon after `stop` is set.
+    pub fn embed(
+        &mut self,
+        texts: &[String],
+        role: Role,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Embedded> {
+        let embedder = self.embedder;
+        if !embedder.batching().remember {
+            return self.embed_all(texts, role, stop, progress);
+        }
+        let dim = embedder.info().dim;
+        let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
+        let mut seen: HashSet<Hash> = HashSet::new();
+        let mut new: Vec<(Hash, &String)> = Vec::new();
+        for (&hash, text) in hashes.iter().zip(texts) {
+            let known = |hash| self.tokenized.get(hash).is_some_and(|of| self.remembered.contains_key(&of.hash));
+            if !known(&hash) && seen.insert(hash) {
+                new.push((hash, text));
+            }
+        }
+        let encode = |&(hash, text): &(Hash, &String)| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let encoded = embedder.encode(text, role)?;
+            let tokenized = Tokenized { hash: hash_ids(&encoded.ids), n_tokens: encoded.n_tokens };
+            Ok((hash, tokenized, encoded.ids))
+        };
+        let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
+
+        // Texts with equal ids have equal vectors, so only the first of them is computed.
+        let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
+        seen.clear();
+        for (hash, tokenized, ids) in encoded {
+            self.tokenized.insert(hash, tokenized);
+            if !self.remembered.contains_key(&tokenized.hash) && seen.insert(tokenized.hash) {
+                unique.push((tokenized.hash, ids));
+            }
+        }
+        let mut place: HashMap<Hash, Cow<'_, [f32]>> = HashMap::new();
+        if let Some((cache, space)) = &self.cache {
+            let wanted: Vec<Hash> = unique.iter().map(|&(hash, _)| hash).collect();
+            let found = wanted.iter().zip(cache.get(space, &wanted));
+            place.extend(found.filter_map(|(&hash, vector)| Some((hash, vector?.into()))));
+            unique.retain(|(hash, _)| !place.contains_key(hash));
+        }
+        let cached = place.len();
+        if cached > 0 {
+            progress(cached, 0);
+        }
+        unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        let batches = self.cut(&unique, |(_, ids)| ids.len());
+        let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let ids: Vec<&[u32]> = batch.iter().map(|(_, ids)| ids.as_slice()).collect();
+            let vectors = embedder.embed(&ids)?;
+            if let Some((cache, space)) = &self.cache {
+                cache.put(space, batch.iter().map(|&(hash, _)| hash).zip(vectors.chunks(dim)));
+            }
+            progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
+            Ok(vectors)
+        };
+        let computed = self.run(&batches, run)?;
+        let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
+        place.extend(unique.iter().map(|&(hash, _)| hash).zip(computed));
+
+        let mut result = Embedded {
+            vectors: Vec::with_capacity(texts.len() * dim),
+            n_tokens: Vec::with_capacity(texts.len()),
+            computed: unique.len(),
+            cached,
+            tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
+            max_tokens: embedder.info().max_tokens,
+        };
+        for hash in &hashes {
+            let Tokenized { hash, n_tokens } = self.tokenized[hash];
+            let vector = match place.get(&hash) {
+                Some(vector) => &**vector,
+                None => &*self.remembered[&hash],
+            };
+            result.vectors.extend_from_slice(vector);
+            result.n_tokens.push(n_tokens);
+        }
+        for hash in &hashes {
+            let hash = self.tokenized[hash].hash;
+            if self.remembered.len() < self.capacity
+                && let Some(vector) = place.remove(&hash)
+            {
+                self.remembered.insert(hash, vector.into());
+            }
+        }
+        if self.tokenized.len() > TOKENIZED {
+            self.tokenized.clear();
+        }
+        Ok(result)
+    }
+
+    /// Embeds every text, without looking for known vectors.
+    fn embed_all(
+        &self,
+        texts: &[String],
+        role: Role,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Embedded> {
+        let run = |texts: &[String]| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
+            let ids: Vec<&[u32]> = encoded.iter().map(|encoded| encoded.ids.as_slice()).collect();
+            let vectors = self.embedder.embed(&ids)?;
+            let tokens_read = ids.iter().map(|ids| ids.len()).sum();
+            progress(texts.len(), tokens_read);
+            Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
+        };
+        let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
+        Ok(Embedded {
+            vectors: parts.iter().map(|(vectors, ..)| vectors.as_slice()).collect::<Vec<_>>().concat(),
+            n_tokens: parts.iter().flat_map(|(_, n_tokens, _)| n_tokens).copied().collect(),
+            computed: texts.len(),
+            cached: 0,
+            tokens_read: parts.iter().map(|(.., tokens)| tokens).sum(),
+            max_tokens: self.embedder.info().max_tokens,
+        })
+    }
+
+    /// Embeds chunks of documents that are read as a whole, in the order of the readings. Works like
+    /// [`embed`](Self::embed), with chunks instead of texts; nothing is truncated.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the model's vectors are not means over tokens; the errors of [`embed`](Self::embed).
+    pub fn read(
+        &mut self,
+        readings: &[Reading],
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Embedded> {
+        let info = self.embedder.info();
+        let max_tokens = info.max_tokens;
+        let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
+            origin: "pooling".to_owned(),
+            problem: format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
+            help: "use --pooling chunk, or a model with mean pooling".to_owned(),
+        })?;
+        let width = embedder.width();
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
+        let wanted = readings.par_iter().map(|reading| {
+            go_on()?;
+            reading.wanted(embedder, max_tokens)
+        });
+        let wanted = wanted.collect::<Result<Vec<Vec<Wanted>>>>()?;
+
+        // Each distinct vector once, and its position.
+        let mut places: HashMap<Hash, usize> = HashMap::new();
+        let mut hashes = Vec::new();
+        for of in wanted.iter().flatten() {
+            places.entry(of.hash).or_insert_with(|| {
+                hashes.push(of.hash);
+                hashes.len() - 1
+            });
+        }
+        let mut vectors = match &self.cache {
+            Some((cache, space)) => cache.get(space, &hashes),
+            None => vec![None; hashes.len()],
+        };
+        let cached = vectors.iter().flatten().count();
+        if cached > 0 {
+            progress(cached, 0);
+        }
+
+        let mut taken: HashSet<usize> = HashSet::new();
+        let missing = wanted.iter().map(|wanted| -> Vec<_> {
+            let missing = wanted.iter().map(|of| (places[&of.hash], of.tokens.clone()));
+            missing.filter(|&(place, _)| vectors[place].is_none() && taken.insert(place)).collect()
+        });
+        let missing: Vec<Vec<(usize, Range<usize>)>> = missing.collect();
+        let computed = taken.len();
+        let parts = readings.par_iter().zip(&missing).map(|(reading, missing)| match missing.as_slice() {
+            [] => Ok(Vec::new()),
+            missing => reading.parts(missing, embedder, max_tokens),
+        });
+        let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        let len = |&part: &usize| parts[part].window.ids.len();
+        order.sort_by_key(|part| std::cmp::Reverse(len(part)));
+        let batches = self.cut(&order, len);
+        let sums = self.run(&batches, |batch| {
+            go_on()?;
+            let windows: Vec<_> = batch.iter().map(|&part| &parts[part].window).collect();
+            let sums = embedder.sums(&windows)?;
+            progress(0, batch.iter().map(len).sum());
+            Ok(sums)
+        })?;
+        let mut of_part: Vec<&[f32]> = vec![&[]; parts.len()];
+        for (batch, mut rest) in batches.iter().zip(sums.iter().map(Vec::as_slice)) {
+            for &part in *batch {
+                (of_part[part], rest) = rest.split_at(parts[part].of.len() * width);
+            }
+        }
+        // Added in the order of the windows, so batches and threads do not affect the last bits.
+        let mut counts = vec![0_usize; hashes.len()];
+        for (part, sums) in parts.iter().zip(of_part) {
+            for ((&place, range), sum) in part.of.iter().zip(&part.window.ranges).zip(sums.chunks_exact(width)) {
+                let vector = vectors[place].get_or_insert_with(|| vec![0.0; width]);
+                vector.iter_mut().zip(sum).for_each(|(to, &x)| *to += x);
+                counts[place] += range.len();
+            }
+        }
+        // A static model may know no word of a document.
+        for vector in vectors.iter_mut().filter(|vector| vector.is_none()) {
+            *vector = Some(finite(embedder.finish(vec![0.0; width]))?);
+        }
+        for (vector, &count) in vectors.iter_mut().flatten().zip(&counts).filter(|(_, count)| **count > 0) {
+            #[expect(clippy::cast_precision_loss, reason = "a chunk has far fewer than 2^24 tokens")]
+            let count = count as f32;
+            for x in vector.iter_mut() {
+                *x /= count;
+            }
+            *vector = finite(embedder.finish(std::mem::take(vector)))?;
+        }
+        if let Some((cache, space)) = &self.cache {
+            let new = hashes.iter().zip(&vectors).zip(&counts).filter(|(_, count)| **count > 0);
+            cache.put(space, new.filter_map(|((&hash, vector), _)| Some((hash, vector.as_deref()?))));
+        }
+        progress(computed, 0);
+        let all = wanted.iter().flatten();
+        let of = |wanted: &Wanted| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
+        Ok(Embedded {
+            vectors: all.clone().flat_map(of).copied().collect(),
+            n_tokens: all.map(|of| of.tokens.len()).collect(),
+            computed,
+            cached,
+            tokens_read: order.iter().map(len).sum(),
+            max_tokens: usize::MAX,
+        })
+    }
+
+    /// Runs each batch and returns the results in order.
+    fn run<T: Sync, R: Send>(&self, batches: &[T], run: impl Fn(&T) -> Result<R> + Sync + Send) -> Result<Vec<R>> {
+        if self.embedder.batching().concurrent {
+            // A batch takes long enough to be scheduled on its own. That way no thread finishes long before the others.
+            batches.par_iter().with_max_len(1).map(run).collect()
+        } else {
+            batches.iter().map(run).collect()
+        }
+    }
+
+    /// Splits sorted texts into batches for the embedder.
+    fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
+        cut(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
+    }
+}
+
+/// Splits sorted texts into batches of at most `most` tokens (or one text), each of one length unless `mixed`.
+pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    let mut tokens = 0;
+    let together = |before: &T, next: &T| {
+        if tokens == 0 {
+            tokens = len(before);
+        }
+        tokens += len(next);
+        let fits = tokens <= most && (mixed || len(before) == len(next));
+        if !fits {
+            tokens = 0;
+        }
+        fits
+    };
+    sorted.chunk_by(together).collect()
+}
+
+/// Hashes a text together with its role.
+fn hash_text(text: &str, role: Role) -> Hash {
+    let role: &[u8] = match role {
+        Role::Document => b"document ",
+        Role::Query => b"query ",
+    };
+    blake3::Hasher::new().update(role).update(text.as_bytes()).finalize()
+}
+
+fn hash_ids(ids: &[u32]) -> Hash {
+    let mut hasher = blake3::Hasher::new();
+    for id in ids {
+        hasher.update(&id.to_le_bytes());
+    }
+    hasher.finalize()
+}

@@ -1,0 +1,92 @@
+//! A cross-encoder that runs on chunkmill's own encoder.
+
+use chunkmill_base::error::Result;
+use rayon::prelude::*;
+
+use super::classifier::Classifier;
+use super::encoder::Tokens;
+use super::{BATCH_TOKENS, Plan, Running};
+use crate::batch::cut;
+use crate::embedder::finite;
+use crate::folder::Folder;
+use crate::head::{Activation, Head};
+use crate::rerank::{Reranker, Settings};
+use crate::tokenizer::{ModelTokenizer, Pair};
+
+/// A network that scores pairs of texts.
+pub(crate) struct CrossEncoder {
+    id: String,
+    tokenizer: ModelTokenizer,
+    running: Running,
+    scorer: Scorer,
+    activation: Activation,
+}
+
+/// The layers that turn the states of a pair's tokens into one number.
+enum Scorer {
+    /// Layers of the network itself.
+    Classifier(Classifier),
+    /// Modules after the network.
+    Head(Head),
+}
+
+impl Scorer {
+    /// Returns whether only the state of the first token counts.
+    fn is_cls(&self) -> bool {
+        match self {
+            Self::Classifier(classifier) => classifier.is_cls(),
+            Self::Head(head) => head.is_cls(),
+        }
+    }
+}
+
+impl CrossEncoder {
+    pub(crate) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
+        let Settings { config, network, head, tokenizer, activation, .. } = settings;
+        let (running, tensors) = Running::load(&mut folder, &network, plan, &tokenizer)?;
+        let scorer = match head {
+            None => Classifier::read(&config, &tensors, running.hidden).map(Scorer::Classifier),
+            Some(head) => head.dim(running.hidden).and_then(|dim| match dim {
+                1 => Ok(Scorer::Head(head)),
+                dim => Err(format!("its modules give {dim} values for a pair, but a cross-encoder gives one")),
+            }),
+        };
+        let scorer = scorer.map_err(|problem| folder.error(problem, "name a cross-encoder with one label"))?;
+        let revision = folder.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default();
+        let id = format!("{}{revision}", folder.id);
+        Ok(Self { id, tokenizer, running, scorer, activation })
+    }
+
+    /// Returns the scores of some pairs.
+    fn judge(&self, pairs: &[(usize, Pair)]) -> Result<Vec<f32>> {
+        let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
+        let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
+        let (stride, hidden) = (self.running.encoder.stride(), self.running.hidden);
+        let wanted = if self.scorer.is_cls() { Tokens::First } else { Tokens::All };
+        let scores = finite(self.running.states(&texts, &seconds, wanted, |texts| match &self.scorer {
+            Scorer::Classifier(classifier) => texts.map(|states| classifier.judge(states, stride, hidden)).collect(),
+            Scorer::Head(head) => texts.flat_map(|states| head.vector(states, stride, hidden)).collect(),
+        })?)?;
+        Ok(scores.into_iter().map(|score| self.activation.apply(score)).collect())
+    }
+}
+
+impl Reranker for CrossEncoder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
+        let pairs = passages.par_iter().map(|passage| self.tokenizer.pair(question, passage));
+        let mut pairs: Vec<(usize, Pair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
+        // Longest first: otherwise a thread might start a long pair when the others are done.
+        pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.ids.len()));
+        let batches = cut(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
+        let judged = batches.par_iter().with_max_len(1).map(|batch| self.judge(batch)).collect::<Result<Vec<_>>>()?;
+        let mut scores = vec![0.0; passages.len()];
+        for (&(place, _), score) in batches.into_iter().flatten().zip(judged.into_iter().flatten()) {
+            scores[place] = score;
+        }
+        Ok(scores)
+    }
+}

@@ -1,0 +1,193 @@
+//! What the rest of chunkmill knows of a model: it encodes texts, and turns them into vectors. No tensor library is
+//! mentioned here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_text::tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Engine;
+use crate::kernel::Precision;
+use crate::late::TokenEmbedder;
+
+/// The role of a text. Some models use different prompts for queries and documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A chunk to be found.
+    Document,
+    /// A question to find it with.
+    Query,
+}
+
+/// A text as the model reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    /// Token ids including special tokens, at most [`ModelInfo::max_tokens`]. Empty only if the vocabulary of a static
+    /// model covers none of the text.
+    pub ids: Vec<u32>,
+    /// Number of tokens before truncation.
+    pub n_tokens: usize,
+}
+
+/// Turns texts into vectors of length 1 (if the model normalises, as nearly all do), or of zeros: see [`ZERO_VECTOR`].
+pub trait Embedder: Send + Sync {
+    /// Returns the record that identifies the model. Two embedders with equal fingerprints produce the same vectors,
+    /// up to the last bits (see [`ModelInfo::arithmetic`]).
+    fn info(&self) -> &ModelInfo;
+
+    /// Tokenizes a text and truncates it to the model's limit. If [`queries`](Self::queries) returns another embedder,
+    /// that one must encode queries, as [`query`] does.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tokenizer fails.
+    fn encode(&self, text: &str, role: Role) -> Result<Encoded>;
+
+    /// Embeds a batch: one vector of [`ModelInfo::dim`] values per text, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tensor library fails or a value is not finite.
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>>;
+
+    /// Returns the embedder for queries, if it is a different one.
+    fn queries(&self) -> Option<&dyn Embedder> {
+        None
+    }
+
+    /// Counts the model's own tokens.
+    fn counter(&self) -> &dyn TokenCounter;
+
+    /// Returns how texts should be passed to [`Embedder::embed`].
+    fn batching(&self) -> Batching;
+
+    /// Returns the same model token by token, if its vectors are means over tokens.
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        None
+    }
+}
+
+/// How an embedder expects its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batching {
+    /// Default number of tokens per batch.
+    pub tokens: usize,
+    /// Whether texts of different lengths may share a batch: only if that changes no vector.
+    pub mixed: bool,
+    /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
+    pub concurrent: bool,
+    /// Whether vectors are worth remembering: not if computing one is faster than looking it up.
+    pub remember: bool,
+}
+
+/// A dataset's record of the model that produced its vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// Hub id, or the folder's name.
+    pub id: String,
+    /// Commit of the hub repository, if it came from there.
+    pub revision: Option<String>,
+    /// SHA-256 of every file that was read, by name.
+    pub files: BTreeMap<String, String>,
+    /// Length of a vector.
+    pub dim: usize,
+    /// Maximum number of tokens the model reads, including special tokens.
+    pub max_tokens: usize,
+    /// How token vectors become one: `mean`, `cls`, `max`, `mean_sqrt_len`, `weighted_mean` or `last`, or several of
+    /// them joined by `+`, whose vectors are concatenated.
+    pub pooling: String,
+    /// Whether vectors are scaled to length 1.
+    pub normalize: bool,
+    /// Engine that ran the model; never [`Engine::Auto`].
+    pub engine: Engine,
+    /// Precision it was computed in.
+    pub precision: Precision,
+    /// Identifies the files and everything else that determines the vectors: 16 hexadecimal digits.
+    pub fingerprint: String,
+    /// Identifies what else affects the last bits of the vectors: the instruction set, the device; `any` if nothing
+    /// does.
+    pub arithmetic: String,
+    /// The model for queries, if it is a different one.
+    pub query: Option<QueryModel>,
+}
+
+/// A dataset's record of the model for queries, if documents use a different one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryModel {
+    /// Hub id, or the folder's name; `None` if it is part of the model for documents.
+    pub id: Option<String>,
+    /// Commit of the hub repository, if it came from there.
+    pub revision: Option<String>,
+    /// Engine that ran it.
+    pub engine: Engine,
+    /// Precision it was computed in.
+    pub precision: Precision,
+    /// Identifies it, like [`ModelInfo::fingerprint`].
+    pub fingerprint: String,
+}
+
+impl ModelInfo {
+    /// Returns whether both models produce the same vectors, to the last bit.
+    #[must_use]
+    pub fn computes_as(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
+    }
+}
+
+/// Returns the vector of a question.
+///
+/// # Errors
+/// [`Error::Embed`] from the embedder.
+pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
+    let embedder = embedder.queries().unwrap_or(embedder);
+    let encoded = embedder.encode(question, Role::Query)?;
+    let vector = embedder.embed(&[&encoded.ids])?;
+    if is_zero(&vector) {
+        tracing::warn!(
+            "{} knows no word of the question, so nothing is near it; keywords still count",
+            embedder.info().id
+        );
+    }
+    Ok(vector)
+}
+
+/// Flag of a chunk whose vector is all zeros.
+///
+/// A static model knows no word of some texts, and any model may have weights that make a vector zero. No direction
+/// would say anything about these texts, and a null does not fit into every column of vectors. So `verify` accepts
+/// zeros exactly where this flag is, and a search never ranks by them: the cosine with zeros is undefined.
+pub const ZERO_VECTOR: &str = "zero_vector";
+
+/// Largest length of a vector. Longer ones are a sign of damage.
+pub const MAX_DIM: usize = 1 << 16;
+
+/// Returns whether a vector is all zeros, see [`ZERO_VECTOR`].
+#[must_use]
+pub fn is_zero(vector: &[f32]) -> bool {
+    vector.iter().all(|&x| x == 0.0)
+}
+
+/// Scales a vector to length 1. A zero vector is left unchanged.
+pub(crate) fn normalize(vector: &mut [f32]) {
+    let norm = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt();
+    if norm > 0.0 {
+        for x in vector {
+            #[expect(clippy::cast_possible_truncation, reason = "the result is at most 1")]
+            let scaled = (f64::from(*x) / norm) as f32;
+            *x = scaled;
+        }
+    }
+}
+
+/// Returns the vectors, or an error if a value is not finite.
+pub(crate) fn finite(vectors: Vec<f32>) -> Result<Vec<f32>> {
+    if vectors.iter().all(|value| value.is_finite()) {
+        Ok(vectors)
+    } else {
+        Err(failed("running the model")(&"a vector is not finite; the weights are damaged"))
+    }
+}
+
+pub(crate) fn failed(doing: &'static str) -> impl Fn(&dyn fmt::Display) -> Error {
+    move |problem| Error::Embed { doing, problem: problem.to_string() }
+}

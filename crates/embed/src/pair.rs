@@ -1,0 +1,78 @@
+//! Two models with one vector space: for example, a large one that reads each document once, and a small one that reads
+//! the many queries.
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_base::value::count;
+use chunkmill_text::tokens::TokenCounter;
+
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, QueryModel, Role};
+use crate::late::TokenEmbedder;
+
+/// A model for documents and one for queries.
+pub(super) struct Pair {
+    info: ModelInfo,
+    documents: Box<dyn Embedder>,
+    queries: Box<dyn Embedder>,
+}
+
+impl Pair {
+    /// Creates the pair. `apart` means that the second is a separate model, not part of the first.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if their vectors differ in length.
+    pub(super) fn new(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>, apart: bool) -> Result<Self> {
+        let (of, by) = (documents.info(), queries.info());
+        if of.dim != by.dim {
+            return Err(Error::Setting {
+                origin: "query-model".to_owned(),
+                problem: format!(
+                    "{} produces vectors of {}, but {} of {}",
+                    by.id,
+                    count(by.dim, "value"),
+                    of.id,
+                    of.dim
+                ),
+                help: "use two models that were trained as a pair".to_owned(),
+            });
+        }
+        let query = QueryModel {
+            id: apart.then(|| by.id.clone()),
+            revision: by.revision.clone().filter(|_| apart),
+            engine: by.engine,
+            precision: by.precision,
+            fingerprint: by.fingerprint.clone(),
+        };
+        let info = ModelInfo { query: Some(query), ..of.clone() };
+        Ok(Self { info, documents, queries })
+    }
+}
+
+impl Embedder for Pair {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+        self.documents.encode(text, role)
+    }
+
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+        self.documents.embed(batch)
+    }
+
+    fn queries(&self) -> Option<&dyn Embedder> {
+        Some(self.queries.as_ref())
+    }
+
+    fn counter(&self) -> &dyn TokenCounter {
+        self.documents.counter()
+    }
+
+    fn batching(&self) -> Batching {
+        self.documents.batching()
+    }
+
+    fn by_token(&self) -> Option<&dyn TokenEmbedder> {
+        self.documents.by_token()
+    }
+}

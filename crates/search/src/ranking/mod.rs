@@ -1,0 +1,327 @@
+//! Ranking: the order in which chunks answer a question.
+//!
+//! A [`Ranker`] is created once for a snapshot and can then be queried many times, from many threads. The data
+//! that a mode needs (vectors, keyword indexes, links) is loaded on first use and kept. Every list is exact and in
+//! one order: by score, with ties broken by document and position.
+//!
+//! By default, the score of a chunk c of a document d for a question q is
+//!
+//! ```text
+//! k(c) = BM25(q, c) + β · BM25(q, d)                   keywords, over weighted fields; d also has its title and path
+//! v(c) = c's vector + w · those before and after it    scaled to the length of c's vector
+//! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))           z: standard deviations from the mean of all candidate chunks
+//! ```
+//!
+//! A question often names the document when the passage does not, and the text around a passage says what the
+//! passage is about. `docs/src/concepts/ranking.md` shows what each part gains.
+//!
+//! | file | question it answers |
+//! | --- | --- |
+//! | `settings` | Which settings are there? |
+//! | `rows` | What is known about every chunk without its text? |
+//! | `top` | Which of many rows are the best? |
+//! | `vectors` | How near is each vector? |
+//! | `language`, `words` | Which words of a text can be found? |
+//! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
+//! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
+//! | `graph` | Which chunks are one link away? |
+
+mod cache;
+mod graph;
+mod keywords;
+mod language;
+mod linear;
+mod reciprocal;
+mod rows;
+mod settings;
+mod stored;
+mod top;
+mod vectors;
+mod words;
+
+pub use language::{Language, LanguageSetting};
+pub use reciprocal::{Part, Parts};
+pub use rows::DocumentInfo;
+pub(crate) use rows::{HeadingInside, Headings, Row, Rows};
+pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
+pub use stored::{StoredAs, StoredValue};
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_dataset::dataset::Dataset;
+
+use graph::Graph;
+use keywords::Keywords;
+use linear::Term;
+use reciprocal::{List, Ranked, fuse, ranked};
+use top::{Scored, Top};
+use vectors::Vectors;
+
+/// A question, and how chunks are ranked for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'q> {
+    pub(crate) mode: Mode,
+    /// The question. Its words are the keywords; every text is valid.
+    pub(crate) text: &'q str,
+    /// Vector of the question, computed by the model of the dataset. Keyword search does not need it.
+    pub(crate) vector: Option<&'q [f32]>,
+    pub(crate) ranking: &'q Ranking,
+}
+
+/// A chunk that was found, without its text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Found {
+    /// Row in the dataset.
+    pub row: u32,
+    /// Score by which it was ranked.
+    pub score: f64,
+    /// Rank and score in each list.
+    pub parts: Parts,
+}
+
+/// A ranker of the chunks in a snapshot.
+#[derive(Debug)]
+pub(crate) struct Ranker {
+    dataset: Dataset,
+    keyword_cache: Option<PathBuf>,
+    stored_as: StoredAs,
+    rows: Arc<Rows>,
+    vectors: OnceLock<Vectors>,
+    /// Keyword indexes by language setting.
+    keywords: Mutex<HashMap<LanguageSetting, Arc<Keywords>>>,
+    graph: OnceLock<Graph>,
+}
+
+impl Ranker {
+    /// Reads everything about chunks and documents except the texts.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if a file is damaged or missing.
+    pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
+        let rows = Arc::new(Rows::load(&dataset)?);
+        let keywords = Mutex::default();
+        Ok(Self { dataset, keyword_cache, stored_as, rows, vectors: OnceLock::new(), keywords, graph: OnceLock::new() })
+    }
+
+    pub(crate) fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// Loads the data that a mode needs, so the first question does not wait for it.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if a file is damaged or missing.
+    pub(crate) fn prepare(&self, mode: Mode, ranking: &Ranking) -> Result<()> {
+        if mode != Mode::Keyword {
+            self.vectors()?;
+        }
+        if mode != Mode::Vector {
+            self.keywords(ranking.language)?;
+        }
+        if mode == Mode::Graph {
+            self.graph()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the best `k` chunks among those that `mask` lets through, best first. Ties are broken by document
+    /// and position.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if a file is damaged or missing, [`Error::Setting`] if the vector of the question is
+    /// missing or its dimension differs from that of the dataset.
+    pub(crate) fn best(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+        let mut found = match (question.mode, question.ranking.fusion) {
+            (Mode::Vector, _) => single(List::Vector, self.by_vector(question, k, mask)?),
+            (Mode::Keyword, _) => single(List::Keyword, self.by_keyword(question, k, mask)?),
+            (Mode::Hybrid | Mode::Graph, Fusion::Linear) => self.summed(question, k, mask)?,
+            (Mode::Hybrid | Mode::Graph, Fusion::Rrf) => self.fused(question, mask)?,
+        };
+        found.truncate(k);
+        Ok(found)
+    }
+
+    /// Returns the best `k` chunks by vector for each of several questions, which read the vectors together.
+    ///
+    /// # Errors
+    /// Those of [`Ranker::best`].
+    pub(crate) fn nearest(&self, queries: &[&[f32]], k: usize, mask: Option<&[bool]>) -> Result<Vec<Vec<Found>>> {
+        let lists = self.vectors()?.nearest(&self.rows, queries, k, mask)?;
+        Ok(lists.into_iter().map(|list| single(List::Vector, ranked(list))).collect())
+    }
+
+    fn by_vector(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Ranked>> {
+        let lists = self.vectors()?.nearest(&self.rows, &[vector_of(question)?], k, mask)?;
+        Ok(ranked(lists.into_iter().flatten().collect()))
+    }
+
+    fn by_keyword(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Ranked>> {
+        let scores = self.keyword_scores(&*self.keywords(question.ranking.language)?, question)?;
+        let found = scores.into_iter().map(f64::from).enumerate().filter(|(_, score)| *score > 0.0);
+        Ok(ranked(self.top(found, k, mask)))
+    }
+
+    /// Computes the keyword score of every row.
+    fn keyword_scores(&self, keywords: &Keywords, question: Question<'_>) -> Result<Vec<f32>> {
+        let Ranking { fields, document, .. } = question.ranking;
+        keywords.scores(&self.dataset, &self.rows, question.text, fields, document.single())
+    }
+
+    /// Ranks chunks by weighted sums of scores.
+    fn summed(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+        let &Ranking { vector_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
+        let vector = vector_of(question)?;
+        // Loaded first, because loading may need all threads.
+        let (vectors, keywords) = (self.vectors()?, self.keywords(question.ranking.language)?);
+        let by_vector = || vectors.scores(vector, neighbours.single());
+        let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
+        let (by_vector, by_keyword) = (by_vector?, by_keyword?);
+        let times = if recency > Weight::ZERO { self.times() } else { Vec::new() };
+        let terms = [
+            Term { weight: vector_share.get(), scores: &by_vector },
+            Term { weight: 1.0 - vector_share.get(), scores: &by_keyword },
+            Term { weight: recency.get(), scores: &times },
+        ];
+        let mut sums = linear::sum(&terms, self.rows.len(), mask);
+        let mut linked = HashMap::new();
+        if question.mode == Mode::Graph {
+            let seeds = self.top(sums.iter().copied().enumerate(), graph_seeds, mask);
+            for Ranked { row: Scored { row, score, .. }, .. } in self.graph()?.neighbours(&self.rows, &seeds, mask) {
+                sums[row as usize] += graph.get() * score.max(0.0);
+                linked.insert(row, Part { rank: None, score });
+            }
+        }
+        let found = |Scored { row, score, .. }: Scored| {
+            let part = |scores: &[f32]| {
+                let score = scores.get(row as usize).filter(|score| !score.is_nan())?;
+                Some(Part { rank: None, score: f64::from(*score) })
+            };
+            let parts = Parts {
+                vector: part(&by_vector),
+                keyword: part(&by_keyword).filter(|part| part.score > 0.0),
+                recency: part(&times),
+                graph: linked.get(&row).copied(),
+            };
+            Found { row, score, parts }
+        };
+        Ok(self.top(sums.into_iter().enumerate(), k, mask).into_iter().map(found).collect())
+    }
+
+    /// Returns the best rows by score.
+    fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<Scored> {
+        let mut top = Top::new(k);
+        for (row, score) in scores {
+            if top.wants(score) && mask.is_none_or(|mask| mask[row]) {
+                top.push(self.rows.scored(row, score));
+            }
+        }
+        top.into_best()
+    }
+
+    /// Returns the time in seconds at which each row's document was last modified; NaN if it is unknown.
+    fn times(&self) -> Vec<f32> {
+        #[expect(clippy::cast_precision_loss, reason = "minutes make no difference")]
+        let seconds = |time: i64| time.div_euclid(1_000_000) as f32;
+        self.rows.iter().map(|row| self.rows.document(row.doc).modified_time.map_or(f32::NAN, seconds)).collect()
+    }
+
+    fn fused(&self, question: Question<'_>, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+        let Ranking { rrf_k, vector, keyword, recency, graph, depth, graph_seeds, .. } = *question.ranking;
+        let by_vector = self.by_vector(question, depth, mask)?;
+        let by_keyword = self.by_keyword(question, depth, mask)?;
+        let fuse = |neighbours: &[Ranked]| {
+            let mut lists = vec![
+                (List::Vector, vector, &by_vector[..]),
+                (List::Keyword, keyword, &by_keyword),
+                (List::Graph, graph, neighbours),
+            ];
+            let newest = if recency > Weight::ZERO { self.newest(&lists) } else { Vec::new() };
+            lists.insert(2, (List::Recency, recency, &newest));
+            // A list with weight 0 adds nothing.
+            lists.retain(|&(_, weight, _)| weight > Weight::ZERO);
+            fuse(&lists, rrf_k)
+        };
+        let mut fused = fuse(&[]);
+        if question.mode == Mode::Graph {
+            let seeds: Vec<Scored> = fused.iter().take(graph_seeds).map(|(seed, _)| *seed).collect();
+            fused = fuse(&self.graph()?.neighbours(&self.rows, &seeds, mask));
+        }
+        Ok(fused.into_iter().map(|(row, parts)| Found { row: row.row, score: row.score, parts }).collect())
+    }
+
+    /// Ranks the rows of some lists by modification time, newest first. Equal times share a rank. Recency only
+    /// reorders relevant rows and adds none.
+    fn newest(&self, lists: &[(List, Weight, &[Ranked])]) -> Vec<Ranked> {
+        let weighed = lists.iter().filter(|(_, weight, _)| *weight > Weight::ZERO);
+        let mut rows: Vec<Scored> = weighed
+            .flat_map(|(_, _, rows)| rows.iter())
+            .filter_map(|ranked| {
+                let time = self.rows.document(self.rows.row(ranked.row.row).doc).modified_time?;
+                #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
+                Some(Scored { score: time.div_euclid(1_000_000) as f64, ..ranked.row })
+            })
+            .collect();
+        rows.sort_unstable_by(Scored::order);
+        rows.dedup_by_key(|row| row.row);
+        let mut newest: Vec<Ranked> = ranked(rows);
+        for at in 1..newest.len() {
+            if newest[at].row.score.total_cmp(&newest[at - 1].row.score).is_eq() {
+                newest[at].rank = newest[at - 1].rank;
+            }
+        }
+        newest
+    }
+
+    fn vectors(&self) -> Result<&Vectors> {
+        once(&self.vectors, || Vectors::load(&self.dataset, &self.rows, self.stored_as))
+    }
+
+    fn keywords(&self, language: LanguageSetting) -> Result<Arc<Keywords>> {
+        let known = || self.keywords.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(keywords) = known().get(&language) {
+            return Ok(Arc::clone(keywords));
+        }
+        let keywords = Keywords::load(&self.dataset, &self.rows, language, self.keyword_cache.as_deref())?;
+        Ok(Arc::clone(known().entry(language).or_insert_with(|| Arc::new(keywords))))
+    }
+
+    fn graph(&self) -> Result<&Graph> {
+        once(&self.graph, || Graph::load(&self.dataset, &self.rows))
+    }
+}
+
+/// Returns the vector of a question that needs one.
+fn vector_of(question: Question<'_>) -> Result<&[f32]> {
+    question.vector.ok_or_else(|| Error::Setting {
+        origin: "mode".to_owned(),
+        problem: format!("`{}` needs the query's vector", question.mode),
+        help: "embed the query with the model of the dataset, or search by keyword".to_owned(),
+    })
+}
+
+/// Returns the value in a cell, and loads it if the cell is empty. No lock is held while loading: a pool thread
+/// that waits for others during loading may start on another question, which must not wait for this thread in
+/// turn.
+fn once<T>(cell: &OnceLock<T>, load: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(loaded) = cell.get() {
+        return Ok(loaded);
+    }
+    let loaded = load()?;
+    Ok(cell.get_or_init(|| loaded))
+}
+
+/// Turns a single list into results.
+fn single(list: List, rows: Vec<Ranked>) -> Vec<Found> {
+    let found = |Ranked { rank, row }| {
+        let Scored { row, score, .. } = row;
+        Found { row, score, parts: Parts::of(list, Part { rank: Some(rank), score }) }
+    };
+    rows.into_iter().map(found).collect()
+}

@@ -1,0 +1,55 @@
+//! The text of a file: the door through which every text comes in, whatever its encoding.
+
+use chunkmill_base::error::Skip;
+
+use super::encoding::decode;
+
+/// The largest document that can be read, 1 GiB: offsets are stored in 32 bits, also in Arrow string columns.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// The text of a document that is chunked, with the hash and the size of the file it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// The text. A UTF-8 file is kept byte for byte, including its byte order mark, so offsets into the text are
+    /// offsets into the file; a UTF-16 file is transcoded without its byte order mark.
+    pub text: String,
+    /// BLAKE3 hash of the file's bytes, in hexadecimal.
+    pub hash: String,
+    /// Size of the file in bytes.
+    pub bytes: u64,
+}
+
+/// Why there is no text in the bytes of a file.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The reason.
+    pub reason: Skip,
+    /// BLAKE3 hash of the bytes, in hexadecimal.
+    pub hash: String,
+}
+
+impl Layer {
+    /// Reads the bytes of a file. Reading is strict: nothing is replaced silently.
+    ///
+    /// # Errors
+    /// A [`Refusal`] if they are over [`MAX_BYTES`], or not text in UTF-8 (or UTF-16 with a byte order mark).
+    pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
+        let hash = hash(&bytes);
+        let size = bytes.len() as u64;
+        match decode(bytes) {
+            Ok(text) => Ok(Self { text, hash, bytes: size }),
+            Err(reason) => Err(Refusal { reason, hash }),
+        }
+    }
+}
+
+impl From<String> for Layer {
+    /// Returns the layer of a text that is not a file: that of a UTF-8 file with this text.
+    fn from(text: String) -> Self {
+        Self { hash: hash(text.as_bytes()), bytes: text.len() as u64, text }
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
