@@ -125,6 +125,9 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<(Named, String)>) {
 /// Returns the items that a file names: those imported by `use`, with their local names, and the paths in its text.
 fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    // `pub(in crate::a)` says who may name an item, not what the item needs.
+    let lines =
+        lines.map(|line| if line.contains("pub(in ") { line.split_once(')').map_or("", |two| two.1) } else { line });
     let (mut uses, mut rest, mut open) = (Vec::new(), String::new(), String::new());
     for line in lines {
         let before = line.split_once("use ").map(|(before, _)| before.trim());
@@ -147,8 +150,8 @@ fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
     (uses, paths.collect())
 }
 
-/// Returns the files of a crate and the other files that each one names. A module and the modules inside it count as
-/// one here, because the language does not allow one without the other.
+/// Returns the files of a crate and the other files that each one names. A folder's `mod.rs` is a file like the others:
+/// it names those inside, and none of them names it.
 fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
     let is_module = |file: &PathBuf| !file.ends_with("main.rs");
     let texts: BTreeMap<Named, String> = files(root)
@@ -196,8 +199,7 @@ fn graph(root: &Path) -> BTreeMap<Named, BTreeSet<Named>> {
     };
     let of = |(module, paths): (&Named, &Vec<Named>)| {
         let others = paths.iter().map(|path| home(path));
-        let apart = others.filter(|other| !other.starts_with(module) && !module.starts_with(other));
-        (module.clone(), apart.collect())
+        (module.clone(), others.filter(|other| other != module).collect())
     };
     paths.iter().map(of).collect()
 }
@@ -242,12 +244,16 @@ fn a_circle_is_seen() {
         ("lib.rs", "mod a;\nmod b;\nmod c;\n"),
         ("a/mod.rs", "mod inner;\npub use inner::Thing;\nuse crate::c::Other;\n"),
         ("a/inner.rs", "pub struct Thing;\n"),
+        ("a/next.rs", "use super::Thing;\n"),
         ("b.rs", "use super::a::{\n    Thing,\n};\npub struct Middle;\n"),
         ("c.rs", "pub struct Other;\nfn f() -> crate::b::Middle {}\n"),
     ]);
-    assert_eq!(circle(&graph(home.path())), None, "a file inside a module is a file of its own");
+    assert_eq!(circle(&graph(home.path())), None, "a folder hands on what is inside it");
     write(home.path(), "a/inner.rs", b"use crate::c::Other;\npub struct Thing;\n");
     assert_eq!(circle(&graph(home.path())).unwrap().join(" "), "c b a/inner c");
+    write(home.path(), "a/inner.rs", b"use super::Words;\npub struct Thing;\n");
+    write(home.path(), "a/mod.rs", b"mod inner;\npub use inner::Thing;\npub struct Words;\n");
+    assert_eq!(circle(&graph(home.path())).unwrap().join(" "), "a a/inner a", "a folder's own file counts");
 }
 
 /// Returns all files of all crates, each with its path from the root.

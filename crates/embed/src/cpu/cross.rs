@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::classifier::Classifier;
 use super::encoder::Tokens;
-use super::{BATCH_TOKENS, Plan, Running};
+use super::runner::{BATCH_TOKENS, Plan, Runner};
 use crate::batch::cut;
 use crate::embedder::finite;
 use crate::folder::Folder;
@@ -17,7 +17,7 @@ use crate::tokenizer::{ModelTokenizer, Pair};
 pub(crate) struct CrossEncoder {
     id: String,
     tokenizer: ModelTokenizer,
-    running: Running,
+    runner: Runner,
     scorer: Scorer,
     activation: Activation,
 }
@@ -43,10 +43,10 @@ impl Scorer {
 impl CrossEncoder {
     pub(crate) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
         let Settings { config, network, head, tokenizer, activation, .. } = settings;
-        let (running, tensors) = Running::load(&mut folder, &network, plan, &tokenizer)?;
+        let (runner, tensors) = Runner::load(&mut folder, &network, plan, &tokenizer)?;
         let scorer = match head {
-            None => Classifier::read(&config, &tensors, running.hidden).map(Scorer::Classifier),
-            Some(head) => head.dim(running.hidden).and_then(|dim| match dim {
+            None => Classifier::read(&config, &tensors, runner.hidden).map(Scorer::Classifier),
+            Some(head) => head.dim(runner.hidden).and_then(|dim| match dim {
                 1 => Ok(Scorer::Head(head)),
                 dim => Err(format!("its modules give {dim} values for a pair, but a cross-encoder gives one")),
             }),
@@ -54,16 +54,16 @@ impl CrossEncoder {
         let scorer = scorer.map_err(|problem| folder.error(problem, "name a cross-encoder with one label"))?;
         let revision = folder.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default();
         let id = format!("{}{revision}", folder.id);
-        Ok(Self { id, tokenizer, running, scorer, activation })
+        Ok(Self { id, tokenizer, runner, scorer, activation })
     }
 
     /// Returns the scores of some pairs.
     fn judge(&self, pairs: &[(usize, Pair)]) -> Result<Vec<f32>> {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
-        let (stride, hidden) = (self.running.encoder.stride(), self.running.hidden);
+        let (stride, hidden) = (self.runner.encoder.stride(), self.runner.hidden);
         let wanted = if self.scorer.is_cls() { Tokens::First } else { Tokens::All };
-        let scores = finite(self.running.states(&texts, &seconds, wanted, |texts| match &self.scorer {
+        let scores = finite(self.runner.states(&texts, &seconds, wanted, |texts| match &self.scorer {
             Scorer::Classifier(classifier) => texts.map(|states| classifier.judge(states, stride, hidden)).collect(),
             Scorer::Head(head) => texts.flat_map(|states| head.vector(states, stride, hidden)).collect(),
         })?)?;

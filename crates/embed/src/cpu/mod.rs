@@ -15,113 +15,30 @@
 mod classifier;
 pub(super) mod cross;
 mod encoder;
+mod runner;
 mod samples;
 mod weights;
-
-use std::sync::{Mutex, PoisonError};
 
 use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::backend::{Backend, Device, Dimensions, Engine};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, failed};
+use crate::backend::{Dimensions, Engine};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role};
 use crate::folder::Folder;
 use crate::head::Head;
-use crate::kernel::{Isa, Kernel, Precision};
 use crate::late::{self, Token, TokenEmbedder, Window};
 use crate::model::Settings;
-use crate::modules::Module;
-use crate::tensors::Tensors;
 use crate::tokenizer::ModelTokenizer;
-use encoder::{Encoder, Tokens, Workspace};
-use weights::Network;
-
-/// Default number of tokens in a batch. With this size, the data that is processed together stays in a core's
-/// cache.
-const BATCH_TOKENS: usize = 384;
-
-/// A plan for running a model, made before any weights are read.
-pub(super) struct Plan {
-    network: Network,
-    kernel: Kernel,
-}
-
-impl Plan {
-    /// Makes the plan, or returns why this encoder cannot run the model.
-    pub(super) fn new(config: &[u8], max_tokens: usize, backend: Backend) -> std::result::Result<Self, String> {
-        if backend.device != Device::Cpu {
-            return Err(format!("it does not run on {}", backend.device));
-        }
-        let isa = backend.isa.unwrap_or_else(Isa::best);
-        let precision = backend.precision.on(isa);
-        let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor does not support {isa}"))?;
-        let network = Network::read(config, max_tokens)?;
-        Ok(Self { network, kernel })
-    }
-}
-
-/// A network with its weights.
-struct Running {
-    encoder: Encoder,
-    /// Width of the network's states.
-    hidden: usize,
-    precision: Precision,
-    isa: Isa,
-    /// Workspaces not in use; there is one for each thread that has run the network so far.
-    idle: Mutex<Vec<Workspace>>,
-}
-
-impl Running {
-    /// Reads and prepares a network's weights. Also returns all tensors of its files.
-    fn load(folder: &mut Folder, module: &Module, plan: Plan, tokenizer: &ModelTokenizer) -> Result<(Self, Tensors)> {
-        let Plan { network, kernel } = plan;
-        let tensors = Tensors::read(folder, module)?;
-        let damaged = |problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
-        let weights = network.open(&tensors).map_err(damaged)?;
-        let embeddings = weights.embeddings().map_err(damaged)?;
-        let (hidden, precision, isa) = (network.shape().hidden, kernel.precision(), kernel.isa());
-        let samples = if precision == Precision::Int8 { samples::encode(tokenizer)? } else { Vec::new() };
-        let samples: Vec<&[u32]> = samples.iter().map(Vec::as_slice).filter(|ids| network.has_all(ids)).collect();
-        let layer = |index| weights.layer(index);
-        let encoder = Encoder::new(kernel, network.shape().clone(), embeddings, &samples, layer).map_err(damaged)?;
-        weights.all_read().map_err(damaged)?;
-        tracing::info!("{} runs on the CPU in {precision} with {isa}", folder.id);
-        Ok((Self { encoder, hidden, precision, isa, idle: Mutex::default() }, tensors))
-    }
-
-    /// Runs the network on a batch and returns what `make` returns for the hidden states of each text's wanted tokens.
-    /// `seconds` says at which token of each text a second text begins; texts without an entry have none.
-    fn states<T>(
-        &self,
-        batch: &[&[u32]],
-        seconds: &[usize],
-        wanted: Tokens,
-        make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
-    ) -> Result<T> {
-        if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
-            return Err(failed("running the model")(&problem));
-        }
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut workspace = idle().pop().unwrap_or_default();
-        let mut rest = self.encoder.forward(batch, seconds, wanted, &mut workspace);
-        let mut texts = batch.iter().map(|ids| {
-            let count = if wanted == Tokens::All { ids.len() } else { 1 };
-            let (tokens, after) = rest.split_at(count * self.encoder.stride());
-            rest = after;
-            tokens
-        });
-        let result = make(&mut texts);
-        idle().push(workspace);
-        Ok(result)
-    }
-}
+use encoder::Tokens;
+pub(crate) use runner::Plan;
+use runner::{BATCH_TOKENS, Runner};
 
 /// A model of the BERT family.
 pub(super) struct Cpu {
     info: ModelInfo,
     tokenizer: ModelTokenizer,
     head: Head,
-    running: Running,
+    runner: Runner,
 }
 
 impl Cpu {
@@ -132,10 +49,10 @@ impl Cpu {
         dimensions: Option<Dimensions>,
     ) -> Result<Self> {
         let dim = settings.fit(&folder, plan.network.shape().hidden, dimensions)?;
-        let (running, _) = Running::load(&mut folder, &settings.network, plan, &settings.tokenizer)?;
-        let info = settings.info(&folder, dim, Engine::Cpu, running.precision, running.isa.name().to_owned());
+        let (runner, _) = Runner::load(&mut folder, &settings.network, plan, &settings.tokenizer)?;
+        let info = settings.info(&folder, dim, Engine::Cpu, runner.precision, runner.isa.name().to_owned());
         let Settings { tokenizer, head, .. } = settings;
-        Ok(Self { info, tokenizer, head, running })
+        Ok(Self { info, tokenizer, head, runner })
     }
 }
 
@@ -149,9 +66,9 @@ impl Embedder for Cpu {
     }
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
-        let stride = self.running.encoder.stride();
+        let stride = self.runner.encoder.stride();
         let wanted = if self.head.is_cls() { Tokens::First } else { Tokens::All };
-        self.running.states(batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.running.hidden))?
+        self.runner.states(batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -178,18 +95,18 @@ impl TokenEmbedder for Cpu {
 
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
-        let stride = self.running.encoder.stride();
-        self.running.states(&batch, &[], Tokens::All, |texts| {
+        let stride = self.runner.encoder.stride();
+        self.runner.states(&batch, &[], Tokens::All, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
-                late::sum(tokens, stride, self.running.hidden, &window.ranges, &mut sums);
+                late::sum(tokens, stride, self.runner.hidden, &window.ranges, &mut sums);
             }
             sums
         })
     }
 
     fn width(&self) -> usize {
-        self.running.hidden
+        self.runner.hidden
     }
 
     fn finish(&self, mean: Vec<f32>) -> Vec<f32> {

@@ -16,7 +16,7 @@ use reqwest::blocking::{Client, Response};
 use reqwest::redirect::{Attempt, Policy};
 use serde::Deserialize;
 
-use super::{
+use super::repository::{
     Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
     unwritable, variable,
 };

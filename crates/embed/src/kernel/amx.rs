@@ -9,17 +9,20 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __cpuid_count, __m512i, _mm512_shuffle_i32x4, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
+    __m512i, _mm512_shuffle_i32x4, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi32,
     _mm512_unpacklo_epi64,
 };
 use std::mem::MaybeUninit;
-use std::sync::OnceLock;
 
+use super::attention::Part;
 use super::avx512::Avx512;
 use super::buffer::Scratch;
+use super::compile::avx512_bf16_kernels;
+use super::factors::{Matrix, Operand, Then};
+use super::isa::{Isa, Precision};
 use super::ops::{self, Bf16, EXTRA_ROW, F32};
 use super::simd::Simd;
-use super::{Isa, Kernel, Matrix, Operand, Part, Precision, Then};
+use super::table::{Kernel, Multiply};
 
 /// Number of rows of a tile, and of 32-bit words in a row.
 const TILE: usize = 16;
@@ -35,47 +38,6 @@ const ROWS: usize = 4 * SIDE;
 /// Number of steps of a block, each one tile deep, before other rows are processed. For bf16 this makes a chunk of
 /// a panel 24 KiB.
 const STEPS: usize = 12;
-
-/// Returns whether the processor has AMX for bf16 and bytes, and the system lets this process use it.
-pub(super) fn is_permitted() -> bool {
-    static PERMITTED: OnceLock<bool> = OnceLock::new();
-    *PERMITTED.get_or_init(|| {
-        const BF16: u32 = 1 << 22;
-        const TILE: u32 = 1 << 24;
-        const INT8: u32 = 1 << 25;
-        let all = BF16 | TILE | INT8;
-        __cpuid_count(0, 0).eax >= 7 && __cpuid_count(7, 0).edx & all == all && ask()
-    })
-}
-
-/// Asks Linux for permission to use the tile registers, for the process and its later threads. Without permission,
-/// their first use would kill the process.
-#[cfg(target_os = "linux")]
-fn ask() -> bool {
-    const ARCH_PRCTL: i64 = 158;
-    const REQUEST_PERMISSION: u64 = 0x1023;
-    const TILE_DATA: u64 = 18;
-    let result: i64;
-    // SAFETY: the call takes two numbers and touches no memory; a system that does not support it returns an error.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") ARCH_PRCTL => result,
-            in("rdi") REQUEST_PERMISSION,
-            in("rsi") TILE_DATA,
-            out("rcx") _,
-            out("r11") _,
-            options(nostack)
-        );
-    }
-    result == 0
-}
-
-/// Returns false: asking other systems has not been tried.
-#[cfg(not(target_os = "linux"))]
-fn ask() -> bool {
-    false
-}
 
 /// The shapes of the eight tiles in the format of `ldtilecfg`: all have full size.
 #[repr(C, align(64))]
@@ -507,8 +469,8 @@ unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
 
 /// Returns the AVX-512 kernels, with products replaced by those of tiles where tiles are faster.
 pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
-    let kernel = super::avx512_bf16_kernels::kernel(isa, precision);
-    let multiply: super::Multiply = match precision {
+    let kernel = avx512_bf16_kernels::kernel(isa, precision);
+    let multiply: Multiply = match precision {
         Precision::F32 => return kernel,
         Precision::Bf16 => multiply_bf16,
         Precision::Int8 => multiply_bytes,

@@ -6,9 +6,10 @@
 
 use std::marker::PhantomData;
 
+use super::attention::{Part, Running};
 use super::buffer::{LINE, Scratch};
+use super::factors::{Input, Matrix, OUTLIERS, Operand, PAD, SMALLEST, Then};
 use super::simd::{Simd, SimdBf16, bf16};
-use super::{Input, Matrix, Operand, PAD, Part, Running, Then};
 
 /// Rows of a register tile.
 pub(super) const MR: usize = 6;
@@ -146,7 +147,7 @@ impl<S: Simd, Large: Float<S>> Product<S> for Bytes<Large> {
         let width = S::VECTORS * S::LANES;
         let chunks = w.depth / w.chunk;
         let next = (panel + 1) % (w.columns / width);
-        let extra = super::OUTLIERS / Large::GROUP;
+        let extra = OUTLIERS / Large::GROUP;
         for row in (0..rows).step_by(MR) {
             unsafe {
                 // The sums start with the products of the outliers.
@@ -386,7 +387,7 @@ pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
     for row in 0..to.rows {
         unsafe {
             let from = from.add(row * width);
-            let mut kept = [0.0_f32; super::OUTLIERS];
+            let mut kept = [0.0_f32; OUTLIERS];
             for (kept, &at) in kept.iter_mut().zip(&input.outliers) {
                 *kept = from.add(at).replace(0.0);
             }
@@ -402,7 +403,7 @@ pub(super) unsafe fn hold_bytes<S: Simd, Large: Float<S>>(
             for block in 0..blocks {
                 let from = from.add(block * input.block);
                 let bytes = bytes.add(block * input.block);
-                let mut greatest = s.splat(super::SMALLEST);
+                let mut greatest = s.splat(SMALLEST);
                 for i in (0..input.block).step_by(S::LANES) {
                     let x = s.load(from.add(i));
                     greatest = s.max(greatest, if input.floor.is_some() { x } else { s.abs(x) });

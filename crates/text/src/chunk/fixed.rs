@@ -5,11 +5,11 @@
 
 use chunkmill_base::error::Result;
 
-use super::pack::Group;
 use super::packer::Packer;
 use super::part::{Part, adopt_bare, join_prose, parts};
+use super::piece::{Group, Kind};
 use super::semantic::treatment;
-use super::{Kind, Switch};
+use super::strategy::Switch;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     let parts = parts(packer.document, |block| treatment(packer.spec, block));

@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
-use super::pack::{Group, Piece};
 use super::packer::Packer;
 use super::part::is_bare;
+use super::piece::{Boundary, Group, Piece};
 use super::repeats::Repeats;
-use super::{Boundary, Switch};
+use super::strategy::Switch;
 use crate::document::{Document, is_blank, trim};
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

@@ -8,9 +8,8 @@
 
 use chunkmill_base::error::Result;
 
-use super::Boundary;
-use super::pack::{Group, Piece};
 use super::packer::Packer;
+use super::piece::{Boundary, Group, Piece};
 use crate::document::trim;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

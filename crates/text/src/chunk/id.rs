@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Strategy;
+use super::strategy::Strategy;
 
 /// The ids of the chunks of one document.
 pub(super) struct Ids<'a> {

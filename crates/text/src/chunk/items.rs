@@ -11,9 +11,9 @@
 
 use chunkmill_base::error::Result;
 
-use super::Kind;
 use super::packer::Packer;
 use super::part::{Part, Treatment, parts};
+use super::piece::Kind;
 use crate::document::{BlockKind, Section};
 
 /// Returns the parts of a source code document.

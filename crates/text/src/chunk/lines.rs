@@ -10,9 +10,8 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
-use super::pack::{Group, Piece};
 use super::packer::Packer;
-use super::{Boundary, Kind};
+use super::piece::{Boundary, Group, Kind, Piece};
 use crate::document::{BlockKind, Document, is_blank, trim};
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

@@ -29,6 +29,7 @@
 
 mod context;
 mod fixed;
+mod fragment;
 mod header;
 mod heading;
 mod id;
@@ -39,6 +40,7 @@ mod normalize;
 mod pack;
 mod packer;
 mod part;
+mod piece;
 mod pooling;
 mod recursive;
 mod repeats;
@@ -50,10 +52,8 @@ mod settings;
 mod spec;
 mod strategy;
 mod structure;
-mod unit;
 mod windows;
 
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,6 +61,7 @@ use chunkmill_base::error::Result;
 
 pub use context::Context;
 pub use normalize::Normalizer;
+pub use piece::{Boundary, Kind};
 pub use pooling::Pooling;
 pub use repeats::Repeats;
 pub use sentence::sentence_starts;
@@ -71,80 +72,8 @@ pub use strategy::{Preset, Strategy, Switch};
 use crate::document::{Block, BlockKind, DOCUMENT_BLOCKED, Document, INLINE_DATA, Signal};
 use crate::tokens::{Ruler, Sizer};
 use id::Ids;
-use pack::{Group, Piece};
 use packer::{Budget, Packer};
-
-/// The contents of a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Part of a document.
-    Text,
-    /// Code, where a strategy separates it from prose.
-    Code,
-    /// A footnote.
-    Footnote,
-    /// A whole document that its strategy does not cut.
-    Document,
-}
-
-impl Kind {
-    /// Returns the name written to datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Code => "code",
-            Self::Footnote => "footnote",
-            Self::Document => "document",
-        }
-    }
-}
-
-/// The reason why a chunk starts where it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Boundary {
-    /// The start of the text.
-    Start,
-    /// A heading of this level.
-    Heading(u8),
-    /// The previous chunk was full; this is the next blank line.
-    BlankLine,
-    /// The previous chunk was full, and there was no suitable blank line; this is the next block.
-    Block,
-    /// The previous chunk was full, and the whole block is too large; this is its next row or line.
-    Line,
-    /// The previous chunk was full, and the whole paragraph is too large; this is its next sentence.
-    Sentence,
-    /// The previous chunk was full; this is inside a block, at the limit.
-    Limit,
-    /// The previous chunk was full; this is the next separator. The empty one is between two characters.
-    Separator(&'static str),
-    /// The start of code that is kept separate.
-    Code,
-    /// Prose that continues after something that was kept separate or left out.
-    Prose,
-    /// The start of a footnote.
-    Footnote,
-}
-
-impl fmt::Display for Boundary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start => write!(f, "start of text"),
-            Self::Heading(level) => write!(f, "heading {level}"),
-            Self::BlankLine => write!(f, "full: blank line"),
-            Self::Block => write!(f, "full: next block"),
-            Self::Line => write!(f, "full: next line"),
-            Self::Sentence => write!(f, "full: next sentence"),
-            Self::Limit => write!(f, "full: at the limit"),
-            Self::Separator("") => write!(f, "full: next character"),
-            Self::Separator(separator) => write!(f, "full: at {separator:?}"),
-            Self::Code => write!(f, "code"),
-            Self::Prose => write!(f, "prose goes on"),
-            Self::Footnote => write!(f, "footnote"),
-        }
-    }
-}
+use piece::{Group, Piece};
 
 /// A piece of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]

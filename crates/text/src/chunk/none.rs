@@ -1,7 +1,6 @@
 //! The whole document as one chunk: seed 1 with chunking turned off, and the baseline.
 
-use super::pack::{Group, Piece};
-use super::{Boundary, Kind};
+use super::piece::{Boundary, Group, Kind, Piece};
 use crate::document::{Document, trim};
 
 pub(super) fn propose(document: &Document) -> Vec<Group> {

@@ -8,42 +8,12 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
+use super::fragment::{Fragment, Grain};
 use super::packer::{Packer, furthest};
+use super::piece::{Boundary, Group, Piece};
 use super::repeats::Repeats;
-use super::unit::{Grain, Unit};
-use super::{Boundary, Kind, Strategy, Switch};
+use super::strategy::{Strategy, Switch};
 use crate::document::{Block, BlockKind, is_blank, trim};
-
-/// The chunks of one section, or of several merged sections.
-pub(super) struct Group {
-    pub(super) pieces: Vec<Piece>,
-    /// Whether the limit forced a split, even if only one piece resulted.
-    pub(super) split: bool,
-    /// The kind of the pieces.
-    pub(super) kind: Kind,
-}
-
-impl Group {
-    /// Makes a group of a section that is one chunk, or none if there is no room for it.
-    pub(super) fn whole(piece: impl Into<Option<Piece>>) -> Self {
-        Self { pieces: piece.into().into_iter().collect(), split: false, kind: Kind::Text }
-    }
-
-    /// Makes a group of a section that was split.
-    pub(super) fn split(pieces: Vec<Piece>) -> Self {
-        Self { pieces, split: true, kind: Kind::Text }
-    }
-
-    /// Makes one group of the pieces of a document that is cut without regard to sections.
-    pub(super) fn document(pieces: Vec<Piece>) -> Vec<Self> {
-        if pieces.is_empty() { Vec::new() } else { vec![Self { split: pieces.len() > 1, pieces, kind: Kind::Text }] }
-    }
-
-    /// Returns the group with another kind.
-    pub(super) fn of(self, kind: Kind) -> Self {
-        Self { kind, ..self }
-    }
-}
 
 /// A block that no window cuts.
 struct Whole {
@@ -52,27 +22,6 @@ struct Whole {
     /// The block alone.
     block: Range<usize>,
     kind: BlockKind,
-}
-
-/// The parts of one future chunk.
-#[derive(Debug)]
-pub(super) struct Piece {
-    pub(super) range: Range<usize>,
-    pub(super) repeats: Repeats,
-    pub(super) flags: Vec<&'static str>,
-    pub(super) boundary: Boundary,
-}
-
-impl Piece {
-    /// Returns the number of bytes that it takes.
-    fn bytes(&self) -> usize {
-        size_of::<Self>() + self.repeats.headings.len() * size_of::<usize>()
-    }
-
-    /// Creates a piece that repeats nothing, without flags.
-    pub(super) fn plain(range: Range<usize>, boundary: Boundary) -> Self {
-        Self { range, repeats: Repeats::default(), flags: Vec::new(), boundary }
-    }
 }
 
 impl Packer<'_> {
@@ -204,7 +153,7 @@ impl Packer<'_> {
     }
 
     /// Returns the flag of a unit that is over the maximum and cannot be cut.
-    pub(super) fn oversized(&self, unit: &Unit) -> Result<&'static str> {
+    pub(super) fn oversized(&self, unit: &Fragment) -> Result<&'static str> {
         Ok(match unit.grain {
             Grain::Sentence => "oversized_sentence",
             Grain::Word => OVERSIZED_CHARACTER,

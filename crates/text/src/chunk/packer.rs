@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
-use super::Spec;
 use super::repeats::Repeats;
+use super::spec::Spec;
 use crate::document::Document;
 use crate::tokens::{Ruler, Sizer};
 

@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 use chunkmill_base::error::Result;
 use regex::Regex;
 
-use super::pack::Group;
 use super::packer::Packer;
-use super::{Boundary, Kind};
+use super::piece::{Boundary, Group, Kind};
 use crate::document::{Block, BlockKind, Document, Format, is_blank, trim};
 
 /// HTML that shows nothing by itself: comments, and the tags of anchors and containers. The value is `None` only if

@@ -11,9 +11,8 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
-use super::Boundary;
-use super::pack::{Group, Piece};
 use super::packer::Packer;
+use super::piece::{Boundary, Group, Piece};
 use super::repeats::Repeats;
 use crate::tokens::Unit;
 

@@ -13,9 +13,9 @@
 use chunkmill_base::error::Result;
 
 use super::items;
-use super::pack::Group;
 use super::packer::Packer;
 use super::part::{Part, Treatment, parts};
+use super::piece::Group;
 use crate::document::Format;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

@@ -10,12 +10,12 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
-use super::Boundary;
+use super::fragment::{Fragment, Grain, Wrap, blank_line_before, close_gaps};
 use super::packer::{JOIN_SLACK, Packer, furthest};
+use super::piece::Boundary;
 use super::repeats::Repeats;
-use super::unit::{Grain, Unit, Wrap, blank_line_before, close_gaps};
 use crate::document::{Block, BlockKind, is_blank, trim};
-use crate::tokens::Unit as Measure;
+use crate::tokens::Unit;
 
 /// A text that is not cut.
 pub(super) struct Segment {
@@ -92,7 +92,7 @@ pub(super) struct Segments<'a> {
 impl<'a> Segments<'a> {
     /// Splits the body into segments.
     pub(super) fn of(packer: &'a Packer<'a>) -> Result<Self> {
-        let adds_up = !matches!(packer.spec.unit(), Measure::Words | Measure::Estimate);
+        let adds_up = !matches!(packer.spec.unit(), Unit::Words | Unit::Estimate);
         let mut segments = Self { packer, row: Vec::new(), oversized: BTreeMap::new(), adds_up };
         let mut stack = Vec::new();
         for (unit, level) in top_level(packer)? {
@@ -118,7 +118,7 @@ impl<'a> Segments<'a> {
 
     /// Adds units as segments, from the last to the first, after cutting those that do not fit. Each unit comes
     /// with whether it is inside one that was cut.
-    fn add(&mut self, units: &mut Vec<(Unit, bool)>, level: u8) -> Result<()> {
+    fn add(&mut self, units: &mut Vec<(Fragment, bool)>, level: u8) -> Result<()> {
         while let Some((unit, nested)) = units.pop() {
             let range = trim(&self.packer.document.text, unit.range.clone());
             if range.is_empty() {
@@ -154,7 +154,7 @@ impl<'a> Segments<'a> {
 
     /// Returns whether a unit should be separated from its headings rather than cut. It should if it reads badly
     /// in pieces and its headings fit a chunk with the text before them.
-    fn may_part(&self, unit: &Unit) -> Result<bool> {
+    fn may_part(&self, unit: &Fragment) -> Result<bool> {
         let kind = self.packer.document.blocks.get(unit.blocks.start).map(|block| block.kind);
         if unit.grain != Grain::Block || matches!(kind, Some(BlockKind::Paragraph | BlockKind::ListItem)) {
             return Ok(false);
@@ -196,7 +196,7 @@ impl<'a> Segments<'a> {
         self.packer.within(spec.max(), &repeats, first.range.start..last.range.end)
     }
 
-    fn segment(&self, unit: &Unit, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {
+    fn segment(&self, unit: &Fragment, range: Range<usize>, bond: Bond, level: u8) -> Result<Segment> {
         let Packer { document, ruler, .. } = self.packer;
         let before = match self.row.last() {
             Some(last) => last.sums[0] + ruler.size(last.range.start..range.start)?,
@@ -219,7 +219,7 @@ impl<'a> Segments<'a> {
     }
 
     /// Returns how closely a unit belongs to the last segment.
-    fn bond(&self, unit: &Unit, range: &Range<usize>, nested: bool) -> Bond {
+    fn bond(&self, unit: &Fragment, range: &Range<usize>, nested: bool) -> Bond {
         let document = self.packer.document;
         let Some(last) = self.row.last() else { return Bond::Section };
         let between = &document.text[last.range.start..range.start];
@@ -246,10 +246,10 @@ impl<'a> Segments<'a> {
 /// Returns the top-level blocks of the body and the items of its lists, each with the level of its section. A
 /// section that starts inside a block, as a method of a class does, also starts a unit. Headings at the end belong
 /// to the text before them.
-fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
+fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Fragment, u8)>> {
     let document = packer.document;
     let blocks = &document.blocks;
-    let mut units: Vec<Unit> = Vec::with_capacity(blocks.len());
+    let mut units: Vec<Fragment> = Vec::with_capacity(blocks.len());
     let mut levels: Vec<u8> = Vec::with_capacity(blocks.len());
     let mut block = 0;
     for section in &document.sections {
@@ -259,7 +259,7 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
             let mut item = if is_list { block + 1 } else { block };
             while item < at.next {
                 let Some(inner) = blocks.get(item) else { break };
-                units.push(Unit::block(inner.range.start..at.range.end, item..inner.next, Boundary::Block));
+                units.push(Fragment::block(inner.range.start..at.range.end, item..inner.next, Boundary::Block));
                 item = inner.next;
             }
             block = at.next;
@@ -271,7 +271,7 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
         if !starts_at_block {
             let inside = blocks.partition_point(|block| block.range.start < start)..block;
             let after = units.get(first).map_or(inside.end, |unit| unit.blocks.start);
-            units.insert(first, Unit::block(start..section.range.end, inside.start..after, Boundary::Block));
+            units.insert(first, Fragment::block(start..section.range.end, inside.start..after, Boundary::Block));
         }
         units[first].range.start = start;
         units[first].boundary = if section.level == 0 { Boundary::Start } else { Boundary::Heading(section.level) };
@@ -289,7 +289,8 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
             units[at].boundary = Boundary::BlankLine;
         }
     }
-    let is_heading = |unit: &Unit| !unit.blocks.is_empty() && blocks[unit.blocks.clone()].iter().all(Block::is_heading);
+    let is_heading =
+        |unit: &Fragment| !unit.blocks.is_empty() && blocks[unit.blocks.clone()].iter().all(Block::is_heading);
     let headings = units.iter().rev().take_while(|unit| is_heading(unit)).count();
     let texts = units.len() - headings;
     if let Some(last) = texts.checked_sub(1).filter(|_| headings > 0)
@@ -302,7 +303,7 @@ fn top_level(packer: &Packer<'_>) -> Result<impl Iterator<Item = (Unit, u8)>> {
 }
 
 /// Returns whether a unit is a list item other than the first.
-fn is_item(packer: &Packer<'_>, unit: &Unit) -> bool {
+fn is_item(packer: &Packer<'_>, unit: &Fragment) -> bool {
     let blocks = &packer.document.blocks;
     let start = unit.blocks.start;
     blocks.get(start).is_some_and(|block| block.kind == BlockKind::ListItem)

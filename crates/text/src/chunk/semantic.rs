@@ -12,10 +12,11 @@
 
 use chunkmill_base::error::Result;
 
-use super::pack::Group;
 use super::packer::Packer;
 use super::part::{Part, Treatment, adopt_bare, join_prose, parts};
-use super::{Kind, Spec, Strategy, Switch};
+use super::piece::{Group, Kind};
+use super::spec::Spec;
+use super::strategy::{Strategy, Switch};
 use crate::document::{Block, BlockKind, Document};
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

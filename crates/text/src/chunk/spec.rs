@@ -12,8 +12,8 @@ use chunkmill_base::setting::Table;
 use chunkmill_base::value::unknown;
 use url::Url;
 
-use super::Normalizer;
 use super::context::Context;
+use super::normalize::Normalizer;
 use super::pooling::Pooling;
 use super::settings::{BaseUrl, Settings, TokenEstimator};
 use super::strategy::{Preset, Strategy, Switch};

@@ -17,8 +17,8 @@ use std::ops::Range;
 use chunkmill_base::error::Result;
 
 use super::context::Context;
-use super::pack::{Group, Piece};
 use super::packer::Packer;
+use super::piece::{Group, Piece};
 use super::repeats::Repeats;
 use super::segment::{Bond, Segments};
 use super::spec::Spec;

@@ -2,9 +2,8 @@
 
 use chunkmill_base::error::Result;
 
-use super::Boundary;
-use super::pack::Group;
 use super::packer::Packer;
+use super::piece::{Boundary, Group};
 use crate::document::trim;
 
 pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser};
 
-use super::one_line;
+use super::white_space::one_line;
 
 /// The byte that replaces each ASCII byte in a name; zero if the byte is dropped.
 const NAMED: [u8; 256] = {

@@ -49,7 +49,7 @@ pub(crate) fn data_urls(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns the parts of a text around its inline URLs: one more than there are URLs.
-pub fn around_data_urls(text: &str) -> Vec<&str> {
+pub(crate) fn around_data_urls(text: &str) -> Vec<&str> {
     let found = data_urls(text);
     let starts = std::iter::once(0).chain(found.iter().map(|url| url.end));
     let ends = found.iter().map(|url| url.start).chain([text.len()]);

@@ -3,16 +3,11 @@
 
 use chunkmill_base::error::Skip;
 
-use super::layer::MAX_BYTES;
-
 /// A text may contain a stray NUL; a file with more than one in this many bytes is something else.
 const BYTES_PER_NUL: usize = 1000;
 
 /// Decodes the bytes of a document.
 pub(super) fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Skip::TooLarge { bytes: bytes.len() as u64, limit: MAX_BYTES });
-    }
     match bytes.as_slice() {
         [0xFF, 0xFE, 0, 0, ..] if bytes.len().is_multiple_of(4) => Err(unmarked("UTF-32LE")),
         [0, 0, 0xFE, 0xFF, ..] => Err(unmarked("UTF-32BE")),

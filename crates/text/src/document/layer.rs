@@ -36,6 +36,9 @@ impl Layer {
     pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
         let hash = hash(&bytes);
         let size = bytes.len() as u64;
+        if size > MAX_BYTES {
+            return Err(Refusal { reason: Skip::TooLarge { bytes: size, limit: MAX_BYTES }, hash });
+        }
         match decode(bytes) {
             Ok(text) => Ok(Self { text, hash, bytes: size }),
             Err(reason) => Err(Refusal { reason, hash }),

@@ -7,12 +7,13 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Parser, RefDefs, Tag, TagEnd};
 
+use super::block::{Block, BlockKind, Footnote, Link, LinkKind};
+use super::parsed::{Heading, Parsed};
+use super::position::Positions;
 use super::regions::Regions;
 use super::room::Room;
-use super::{
-    Block, BlockKind, Footnote, Heading, Link, LinkKind, Parsed, Positions, anchor, depth, is_blank, line, nodes,
-    one_line, tag, trial, trim,
-};
+use super::white_space::{is_blank, one_line, trim};
+use super::{anchor, depth, line, nodes, tag, trial};
 
 /// Maximum number of nested links and images that a text is added to.
 const MAX_NESTED_TEXT: usize = 8;

@@ -13,7 +13,9 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::{Positions, is_blank, line};
+use super::line;
+use super::position::Positions;
+use super::white_space::is_blank;
 
 /// Liquid blocks and shortcodes whose content is not markdown.
 const LITERAL: [&str; 20] = [

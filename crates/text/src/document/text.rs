@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use super::block::{Block, BlockKind};
+use super::line;
+use super::parsed::Parsed;
 use super::room::{self, Room};
-use super::{Block, BlockKind, Parsed, is_blank, line};
+use super::white_space::is_blank;
 
 pub(super) fn parse(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
     let mut parsed = Parsed::default();

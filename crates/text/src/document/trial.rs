@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::is_blank;
 use super::nodes::{Verbatim, most_bytes, options};
+use super::white_space::is_blank;
 
 /// Bytes of a piece.
 const PIECE: usize = 64 << 10;

@@ -27,7 +27,18 @@
 //! `o200k_base` treats `/` like a line end, and the older encodings leave the last character of white space to the
 //! next word. Nor does the fourth: they take a contraction with its word, or one apart.
 
-use super::Breaks;
+/// The places where a tokenizer is known to break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breaks {
+    /// No known places.
+    Unknown,
+    /// Between the end of a word and white space.
+    Words,
+    /// Those of `Words`, and the start of each line that is not blank.
+    WhiteSpace,
+    /// Those of `WhiteSpace`, and between a letter or digit and a punctuation mark after it.
+    Punctuation,
+}
 
 /// Returns whether every tokenization breaks between two consecutive texts, neither of which is empty.
 pub(super) fn between(known: Breaks, before: &str, after: &str) -> bool {

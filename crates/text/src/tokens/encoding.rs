@@ -7,7 +7,8 @@ use std::thread;
 
 use chunkmill_base::value::named;
 
-use super::{TokenCounter, cl100k, gpt2, o200k};
+use super::counter::TokenCounter;
+use super::{cl100k, gpt2, o200k};
 
 /// An encoding, which defines tokens. All encodings treat special tokens as ordinary text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -10,7 +10,9 @@ use std::sync::OnceLock;
 use chunkmill_base::error::{Error, Result};
 use tiktoken_rs::{CoreBPE, Rank, p50k_base, r50k_base};
 
-use super::{Breaks, Ends, TokenCounter};
+use super::breaks::Breaks;
+use super::counter::TokenCounter;
+use super::ends::Ends;
 
 /// Number of bytes above which white space is cut off; any number far below a million works.
 const LONG: usize = 4096;

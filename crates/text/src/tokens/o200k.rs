@@ -5,8 +5,10 @@ use std::sync::OnceLock;
 use chunkmill_base::error::Result;
 use toktok::Tokenizer;
 
+use super::breaks::Breaks;
+use super::counter::TokenCounter;
+use super::ends::Ends;
 use super::runs::token_lengths;
-use super::{Breaks, Ends, TokenCounter};
 
 pub(super) struct O200k(Tokenizer);
 

@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use chunkmill_base::error::Result;
 
+use super::breaks::Breaks;
 use super::code::Code;
-use super::{
-    Breaks, CHARS_PER_TOKEN, Ends, Measure, Sizer, TokenCounter, breaks, nearest_boundary, words, words_in,
-    words_to_size,
-};
+use super::counter::TokenCounter;
+use super::ends::Ends;
+use super::sizer::{CHARS_PER_TOKEN, Measure, Sizer, nearest_boundary, words_in, words_to_size};
+use super::{breaks, words};
 use crate::document::{Document, around_data_urls};
 
 /// A ruler for the ranges of one document in one unit.
@@ -42,6 +43,19 @@ struct Split {
     head: Range<usize>,
     core: Range<usize>,
     tail: Range<usize>,
+}
+
+impl<'a> Sizer<'a> {
+    /// Counts a document once and returns a ruler for its ranges.
+    ///
+    /// # Errors
+    /// Those of [`TokenCounter::ends`].
+    pub fn measure<'d>(&self, document: &'d Document) -> Result<Ruler<'d>>
+    where
+        'a: 'd,
+    {
+        Ruler::new(document, *self)
+    }
 }
 
 impl<'d> Ruler<'d> {

@@ -59,3 +59,13 @@ pub(super) fn start_of_last(text: &str, count: usize) -> usize {
     let after = &text[before..];
     if before == 0 { 0 } else { text.len() - after.trim_start().len() }
 }
+
+/// Returns where `part`, a slice of `text`, starts in it.
+pub(super) fn offset_in(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
+}
+
+/// Returns the byte offset just after each word, where only white space separates words.
+pub fn word_ends(text: &str) -> impl Iterator<Item = u32> {
+    text.split_whitespace().map(|word| u32::try_from(offset_in(text, word) + word.len()).unwrap_or(u32::MAX))
+}

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::blocks_in;
+use super::blocks::blocks_in;
 use crate::document::{BlockKind, Document};
 
 /// The destination of a link, image or reference definition.

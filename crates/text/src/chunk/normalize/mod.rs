@@ -8,6 +8,7 @@
 //! Nothing but white space is lost, except for what redaction removes, and Markdown structure stays: see
 //! [`Normalizer`] for the rules.
 
+mod blocks;
 mod destination;
 mod urls;
 mod whitespace;
@@ -21,9 +22,10 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use regex::Regex;
 use url::{ParseError, Url};
 
+use self::blocks::blocks_in;
 use self::destination::Destination;
 use self::whitespace::Cleaner;
-use super::Repeats;
+use super::repeats::Repeats;
 use crate::document::{Block, BlockKind, Document, Format};
 
 /// How far before a chunk an element that extends into it may start. This bounds the work for each chunk.
@@ -263,13 +265,6 @@ fn preformatted(text: &str, block: &Block, start: usize, end: usize) -> Vec<Rang
     let html = text.get(from..block.range.end.min(end)).unwrap_or_default();
     let elements = PREFORMATTED.iter().flat_map(|pattern: &Regex| pattern.find_iter(html));
     elements.map(|element| from + element.start()..from + element.end()).collect()
-}
-
-/// Returns the blocks that start in a range, and the innermost one that contains its start.
-fn blocks_in<'d>(document: &'d Document, range: &Range<usize>) -> &'d [Block] {
-    let first = document.blocks.partition_point(|block| block.range.start <= range.start).saturating_sub(1);
-    let last = document.blocks.partition_point(|block| block.range.start < range.end).max(first);
-    &document.blocks[first..last]
 }
 
 /// Returns the block that contains a byte, if no block inside it starts before the byte.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::document::Language;
+use crate::document::format::Language;
 
 /// Maximum length of a regular expression. Without a limit, each `/` in a long line could search all of it.
 const MAX_REGEX: usize = 500;

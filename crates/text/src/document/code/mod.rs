@@ -12,8 +12,12 @@ mod python;
 
 use std::ops::Range;
 
+use super::block::{Block, BlockKind};
+use super::format::Language;
+use super::parsed::{Heading, Parsed};
 use super::room::{self, Room};
-use super::{Block, BlockKind, Heading, Language, Parsed, is_blank, text};
+use super::text;
+use super::white_space::{is_blank, trim};
 use outline::{Cut, Part, Title};
 
 pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Parsed {
@@ -59,7 +63,7 @@ fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, headin
     if !room.take(room::BLOCK + heading.as_ref().map_or(0, |_| room::HEADING)) {
         return;
     }
-    let range = super::trim(text, range);
+    let range = trim(text, range);
     if let Some(Title { level, text: title, continues }) = heading {
         parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start, continues });
     }

@@ -1,8 +1,10 @@
 //! The part that the readers of all languages share: which comments belong to an item, where the text is cut, and
 //! which heading each piece gets.
 
+use crate::document::format::Language;
+use crate::document::line;
 use crate::document::room::{self, Room};
-use crate::document::{Language, line, one_line};
+use crate::document::white_space::one_line;
 
 /// The kind of text between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

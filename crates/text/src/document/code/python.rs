@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lex::{Kind, Lexer, Token};
 use super::outline::{Cut, Outline, Scope};
-use crate::document::Language;
+use crate::document::format::Language;
 use crate::document::room::Room;
 
 /// A class or function whose body is being read.

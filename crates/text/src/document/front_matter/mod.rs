@@ -15,6 +15,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::line;
+use super::white_space::is_blank;
+
+/// Flag of a document whose front matter breaks the rules of its syntax and was read line by line. If it does not
+/// look like keys with values at all, or exceeds the limits, it stays in the body as text, so nothing is lost.
+pub const MALFORMED_FRONT_MATTER: &str = "malformed_front_matter";
 
 /// Maximum size of front matter in bytes; longer front matter is kept as text. Every chunk repeats it.
 const MAX_BYTES: usize = 64 << 10;
@@ -146,7 +151,7 @@ pub(super) fn parse(block: &Delimited, text: &str) -> Option<(FrontMatter, bool)
     if inner.len() > MAX_BYTES {
         return None;
     }
-    let (mut map, breaks) = if super::is_blank(inner) {
+    let (mut map, breaks) = if is_blank(inner) {
         (Map::new(), false)
     } else if let Some(map) = block.syntax.read(inner) {
         (map, false)

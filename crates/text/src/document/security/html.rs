@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::{Found, SignalKind, target};
-use crate::document::Markup;
+use super::signal::{SignalKind, Signals};
+use super::target;
+use crate::document::parsed::Markup;
 
 /// How far the end of an element is searched for. The limit keeps the scan linear if many are open.
 const MAX_ELEMENT: usize = 64 << 10;
@@ -63,7 +64,7 @@ const ADDRESSES: [&str; 12] = [
 ];
 
 /// Adds the signals of all HTML in a document.
-pub(super) fn scan(text: &str, path: &str, markup: &Markup, found: &mut Found) {
+pub(super) fn scan(text: &str, path: &str, markup: &Markup, found: &mut Signals) {
     for comment in &markup.comments {
         if is_prose(&text[comment.clone()]) {
             found.add(SignalKind::HiddenComment, comment.clone());
@@ -119,7 +120,7 @@ impl Tag<'_> {
 }
 
 impl<'t> Html<'t> {
-    fn scan(&mut self, found: &mut Found) {
+    fn scan(&mut self, found: &mut Signals) {
         let mut at = 0;
         while let Some(open) = memchr::memchr(b'<', &self.bytes[at..]).map(|open| at + open) {
             let rest = &self.bytes[open..];
@@ -140,7 +141,7 @@ impl<'t> Html<'t> {
     }
 
     /// Adds the signals of a tag. Returns the offset after the tag, or after its content if that is not HTML.
-    fn element(&mut self, open: usize, tag: &Tag<'_>, found: &mut Found) -> usize {
+    fn element(&mut self, open: usize, tag: &Tag<'_>, found: &mut Signals) -> usize {
         let mut end = tag.end;
         if tag.is(&["script"]) {
             end = self.closing(tag).map_or(tag.end, |(_, end)| end);
@@ -168,7 +169,7 @@ impl<'t> Html<'t> {
         end.min(self.bytes.len())
     }
 
-    fn attribute(&self, attribute: &Attribute<'_>, found: &mut Found) {
+    fn attribute(&self, attribute: &Attribute<'_>, found: &mut Signals) {
         let Attribute { name, value, range, value_start } = attribute;
         let Ok(value) = std::str::from_utf8(value) else { return };
         if is_handler(name) && !value.trim().is_empty() {
@@ -183,7 +184,7 @@ impl<'t> Html<'t> {
     }
 
     /// Checks where a page redirects its reader: `content="0; url=…"`.
-    fn refresh(&self, content: &Attribute<'_>, found: &mut Found) {
+    fn refresh(&self, content: &Attribute<'_>, found: &mut Signals) {
         let lower = content.value.to_ascii_lowercase();
         let Some(url) = memmem::find(&lower, b"url=") else { return };
         let (_, value) = content.value.split_at(url + 4);

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Found, SignalKind};
+use super::signal::{SignalKind, Signals};
 
 const BOM: char = '\u{feff}';
 
@@ -33,7 +33,7 @@ fn is_direction(c: char) -> bool {
 }
 
 /// Adds the signals of a text.
-pub(super) fn scan(text: &str, found: &mut Found) {
+pub(super) fn scan(text: &str, found: &mut Signals) {
     let mut done = if text.starts_with(BOM) { BOM.len_utf8() } else { 0 };
     // These bytes can start one of the characters.
     for at in memchr::memchr3_iter(0xe2, 0xef, 0xf3, text.as_bytes()) {

@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Found, Quotations, SignalKind, clues};
+use super::clues;
+use super::quoted::Quotations;
+use super::signal::{SignalKind, Signals};
 
 /// Number of bytes checked together for any that are not ASCII.
 const CHUNK: usize = 64;
@@ -102,7 +104,7 @@ static PATTERN: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
 });
 
 /// Adds the signals of a text.
-pub(super) fn scan(text: &str, ascii: bool, quotations: &Quotations<'_>, found: &mut Found) {
+pub(super) fn scan(text: &str, ascii: bool, quotations: &Quotations<'_>, found: &mut Signals) {
     if !(!ascii && has_ignored(text) || clues::any(text)) {
         return;
     }

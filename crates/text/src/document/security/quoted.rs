@@ -6,7 +6,11 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
-use crate::document::{BlockKind, Format, Parsed, code, fence, inside_containers, line};
+use crate::document::block::BlockKind;
+use crate::document::format::Format;
+use crate::document::parsed::Parsed;
+use crate::document::regions::{fence, inside_containers};
+use crate::document::{code, line};
 
 /// HTML elements whose content is code.
 const ELEMENTS: [&[u8]; 4] = [b"code", b"pre", b"samp", b"kbd"];

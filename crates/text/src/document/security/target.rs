@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Found, SignalKind};
-use crate::document::{Link, LinkKind};
+use super::signal::{SignalKind, Signals};
+use crate::document::block::{Link, LinkKind};
 
 /// Number of bytes of a target searched for a scheme; anything after them is only content.
 const MAX_SCHEME: usize = 96;
@@ -31,7 +31,7 @@ const SECRETS: [&str; 9] = [
 ];
 
 /// Adds the signals of a link or image.
-pub(super) fn link(text: &str, path: &str, link: &Link, found: &mut Found) {
+pub(super) fn link(text: &str, path: &str, link: &Link, found: &mut Signals) {
     let kind = judge(&link.target, path, false).or_else(|| {
         (link.kind == LinkKind::Image && carries_secrets(&link.target)).then_some(SignalKind::PromptInjection)
     });

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::Tree;
-use crate::document::BlockKind;
+use super::tree::Tree;
+use crate::document::block::BlockKind;
 
 /// The token that may come next inside the innermost bracket.
 #[derive(Clone, Copy, PartialEq)]

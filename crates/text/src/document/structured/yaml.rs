@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use granit_parser::{Event, Options, Parser, Span};
 
-use super::Tree;
-use crate::document::BlockKind;
+use super::tree::Tree;
+use crate::document::block::BlockKind;
 
 /// The role of the next node.
 enum Place {

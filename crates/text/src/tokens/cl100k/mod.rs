@@ -35,8 +35,10 @@ use std::sync::{Mutex, OnceLock};
 
 use chunkmill_base::error::Result;
 
+use super::breaks::Breaks;
+use super::counter::TokenCounter;
+use super::ends::Ends;
 use super::runs::token_lengths;
-use super::{Breaks, Ends, TokenCounter};
 use crate::document::padded;
 use memo::Memo;
 use pattern::Pattern;

@@ -1,7 +1,7 @@
 //! Declarations in C and C++, where the declared name follows its type and a macro may be anything.
 
+use super::header::{Declaration, Header};
 use super::name::BEHIND;
-use super::{Declaration, Header};
 use crate::document::code::lex::{Kind, Token};
 
 impl Header<'_> {

@@ -1,17 +1,4 @@
-//! Files of repositories on the Hugging Face hub, from the local cache or from the network.
-//!
-//! The cache has the layout that every other tool uses: `hf-hub` locates repositories in it, and files that other
-//! tools downloaded are found. The environment variables are the usual ones: `HF_HOME`, `HF_HUB_CACHE`,
-//! `HF_ENDPOINT`, `HF_TOKEN`, `HF_HUB_OFFLINE`. Only `download` uses the network, and it exists only with the
-//! feature `hub`. Without it, cached files can still be used.
-//!
-//! The hub announces a hash for each file, and the cache names a file's content by that hash. Every file is
-//! verified against it.
-
-#[cfg(feature = "hub")]
-mod download;
-#[cfg(feature = "hub")]
-pub use download::Pace;
+//! A repository of the hub, and its files in the cache.
 
 use std::fmt::Write;
 use std::fs;
@@ -45,7 +32,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn new(problem: impl Into<String>, help: &str) -> Self {
+    pub(super) fn new(problem: impl Into<String>, help: &str) -> Self {
         Self { problem: problem.into(), help: help.to_owned(), is_wrong: false }
     }
 }
@@ -53,10 +40,10 @@ impl Problem {
 /// One revision of a repository.
 #[derive(Debug)]
 pub struct Repository {
-    kind: Kind,
-    id: String,
-    revision: String,
-    cached: CacheRepo,
+    pub(super) kind: Kind,
+    pub(super) id: String,
+    pub(super) revision: String,
+    pub(super) cached: CacheRepo,
 }
 
 impl Repository {
@@ -132,7 +119,7 @@ impl Repository {
         Ok(self.commit_folder(&commit))
     }
 
-    fn remember(&self, commit: &str) -> Result<(), Problem> {
+    pub(super) fn remember(&self, commit: &str) -> Result<(), Problem> {
         let path = self.reference();
         let folder = path.parent().unwrap_or(&path);
         let written = fs::create_dir_all(folder).and_then(|()| shared_file(folder)).and_then(|mut staged| {
@@ -174,12 +161,12 @@ pub fn is_offline() -> bool {
 }
 
 /// Returns an environment variable, if it is set and not empty.
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Returns the folder that Hugging Face's tools share: `HF_HOME`.
-fn home() -> PathBuf {
+pub(super) fn home() -> PathBuf {
     let cache = || variable("XDG_CACHE_HOME").map(PathBuf::from);
     let users = || std::env::home_dir().unwrap_or_default().join(".cache");
     variable("HF_HOME").map_or_else(|| cache().unwrap_or_else(users).join("huggingface"), PathBuf::from)
@@ -201,7 +188,7 @@ fn cache_folder() -> PathBuf {
     named.map_or_else(|| home().join("hub"), PathBuf::from)
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Problem {
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(format!("cannot write {}: {error}", path.display()), "make room, or set HF_HOME to another folder")
 }
 
@@ -232,25 +219,25 @@ fn check_all(path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Problem {
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
     Problem::new(format!("cannot read {}: {error}", path.display()), "check the permissions of the cache")
 }
 
-fn differs(name: &str, found: &str, announced: &str, so: &str) -> Problem {
+pub(super) fn differs(name: &str, found: &str, announced: &str, so: &str) -> Problem {
     let problem = format!("{name} has hash {found}, but the hub announced {announced}; it {so}");
     Problem { is_wrong: true, ..Problem::new(problem, "the download was damaged or tampered with: try again") }
 }
 
 /// A hasher for either kind of hash that the hub announces: SHA-256 for a large file, git's own hash for a small
 /// one.
-enum Announced {
+pub(super) enum Announced {
     Sha256(Sha256),
     Git(Sha1),
 }
 
 impl Announced {
     /// Creates a hasher for a file of this length; `None` if the announced text is not a hash.
-    fn new(announced: &str, bytes: u64) -> Option<Self> {
+    pub(super) fn new(announced: &str, bytes: u64) -> Option<Self> {
         match announced.len() {
             64 => Some(Self::Sha256(Sha256::new())),
             40 => Some(Self::Git(Sha1::new_with_prefix(format!("blob {bytes}\0")))),
@@ -258,14 +245,14 @@ impl Announced {
         }
     }
 
-    fn update(&mut self, bytes: &[u8]) {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
         match self {
             Self::Sha256(hasher) => hasher.update(bytes),
             Self::Git(hasher) => hasher.update(bytes),
         }
     }
 
-    fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         match self {
             Self::Sha256(hasher) => hex(&hasher.finalize()),
             Self::Git(hasher) => hex(&hasher.finalize()),
@@ -274,7 +261,7 @@ impl Announced {
 }
 
 /// Returns the hash of a file, of the announced kind; `None` if the announced text is not a hash.
-fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
+pub(super) fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
     let bytes = safely::read(path)?;
     Ok(Announced::new(announced, bytes.len() as u64).map(|mut hasher| {
         hasher.update(&bytes);

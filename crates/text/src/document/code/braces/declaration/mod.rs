@@ -1,94 +1,18 @@
 //! Recognizes what a statement declares from its first tokens alone.
 
 mod c;
+mod header;
 mod name;
+mod prefix;
 
-pub(super) use name::prefix;
+pub(super) use header::{Declaration, Header};
+pub(super) use prefix::prefix;
 
-use crate::document::Language;
 use crate::document::code::lex::{Kind, Token};
+use crate::document::format::Language;
+use prefix::angles;
 
-/// Words that may precede what is declared.
-const MODIFIERS: [&str; 22] = [
-    "pub",
-    "async",
-    "unsafe",
-    "default",
-    "crate",
-    "export",
-    "declare",
-    "abstract",
-    "public",
-    "private",
-    "protected",
-    "static",
-    "readonly",
-    "override",
-    "get",
-    "set",
-    "accessor",
-    "inline",
-    "final",
-    "sealed",
-    "strictfp",
-    "non",
-];
-
-pub(super) enum Declaration {
-    /// A type or module with members between its braces.
-    Container {
-        title: String,
-        /// Whether commas separate the members.
-        fields: bool,
-    },
-    /// Braces that only group: `extern "C" {`.
-    Transparent,
-    /// A function, or another item without members.
-    Item(String),
-    /// Anything else.
-    Other,
-}
-
-pub(super) struct Header<'t> {
-    text: &'t str,
-    language: Language,
-    tokens: &'t [Token],
-    /// The same tokens without modifiers.
-    bare: &'t [Token],
-}
-
-impl<'t> Header<'t> {
-    pub(super) fn new(text: &'t str, language: Language, tokens: &'t [Token]) -> Self {
-        let tokens = &tokens[name::prefix(text, language, tokens)..];
-        let mut header = Self { text, language, tokens, bare: tokens };
-        while let [first, rest @ ..] = header.bare {
-            let word = header.text(first);
-            let rust = language == Language::Rust;
-            let next = rest.first().map_or("", |next| header.text(next));
-            let skip = match first.kind {
-                // A word that names a method is not a modifier.
-                Kind::Word
-                    if rest.first().is_some_and(|next| !rust && (next.kind == Kind::Open(b'(') || next.is(b'='))) =>
-                {
-                    false
-                }
-                Kind::Word if word == "const" => rust && matches!(next, "fn" | "unsafe" | "async" | "extern"),
-                Kind::Word if word == "extern" => {
-                    rust && matches!(rest.first(), Some(next) if next.kind == Kind::Text || header.text(next) == "fn")
-                }
-                Kind::Word => MODIFIERS.contains(&word),
-                Kind::Open(b'(') | Kind::Text => rust,
-                Kind::Mark(b'*') => matches!(language, Language::JavaScript | Language::TypeScript),
-                _ => false,
-            };
-            if !skip {
-                break;
-            }
-            header.bare = rest;
-        }
-        header
-    }
-
+impl Header<'_> {
     /// Returns what is declared if a brace opens here.
     pub(super) fn before_brace(&self, inside: bool) -> Declaration {
         match self.language {
@@ -145,15 +69,6 @@ impl<'t> Header<'t> {
         names && first != "using"
     }
 
-    fn text(&self, token: &Token) -> &'t str {
-        &self.text[token.start..token.end]
-    }
-
-    /// Returns the word at index `at` of the bare header.
-    fn word(&self, at: usize) -> &'t str {
-        self.bare.get(at).filter(|token| token.kind == Kind::Word).map_or("", |token| self.text(token))
-    }
-
     fn item(&self, at: usize) -> Declaration {
         match self.word(at) {
             "" => Declaration::Other,
@@ -184,7 +99,7 @@ impl<'t> Header<'t> {
     /// Returns the text between `impl<…>` and `where`.
     fn implementation(&self) -> String {
         let rest = &self.bare[1..];
-        let rest = &rest[name::angles(rest)..];
+        let rest = &rest[angles(rest)..];
         let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };

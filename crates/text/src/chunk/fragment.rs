@@ -12,8 +12,9 @@ use chunkmill_base::error::Result;
 use unicode_segmentation::GraphemeCursor;
 
 use super::packer::Packer;
+use super::piece::Boundary;
 use super::sentence::sentence_starts;
-use super::{Boundary, Strategy, Switch};
+use super::strategy::{Strategy, Switch};
 use crate::document::{Block, BlockKind, Link, fence, inside_containers, is_blank, line, trim};
 
 /// Lines and sentences are joined to at least 1/`FINEST` of the maximum before they are offered as units: a cut
@@ -33,7 +34,7 @@ const MOST_HEADINGS: usize = 2;
 
 /// A run of text that is kept together if it fits.
 #[derive(Clone)]
-pub(super) struct Unit {
+pub(super) struct Fragment {
     pub(super) range: Range<usize>,
     /// The blocks in it or, if it is finer than a block, that block.
     pub(super) blocks: Range<usize>,
@@ -101,7 +102,7 @@ impl Wrap {
     }
 }
 
-impl Unit {
+impl Fragment {
     pub(super) fn block(range: Range<usize>, blocks: Range<usize>, boundary: Boundary) -> Self {
         Self { range, blocks, grain: Grain::Block, inside_item: false, boundary, wrap: Wrap::default() }
     }
@@ -110,7 +111,7 @@ impl Unit {
 impl Packer<'_> {
     /// Returns the top-level blocks of a range, grouped where no blank line separates them. A heading is grouped
     /// with what follows it, and headings at the end with what precedes them.
-    pub(super) fn paragraphs(&self, range: &Range<usize>) -> Result<Vec<Unit>> {
+    pub(super) fn paragraphs(&self, range: &Range<usize>) -> Result<Vec<Fragment>> {
         let blocks = &self.document.blocks;
         // A block may start before the range: on a line that is blank in Unicode but not in Markdown.
         let mut first = blocks.partition_point(|block| block.range.start < range.start);
@@ -119,7 +120,7 @@ impl Packer<'_> {
         {
             first = block;
         }
-        let mut units: Vec<Unit> = Vec::new();
+        let mut units: Vec<Fragment> = Vec::new();
         let mut index = first;
         let mut heading = false;
         while index < blocks.len() && blocks[index].range.start < range.end {
@@ -128,7 +129,7 @@ impl Packer<'_> {
                 Some(unit) if heading || !blank_line_before(&self.document.text[unit.range.start..at.start]) => {
                     unit.blocks.end = *next;
                 }
-                _ => units.push(Unit::block(at.start..range.end, index..*next, Boundary::BlankLine)),
+                _ => units.push(Fragment::block(at.start..range.end, index..*next, Boundary::BlankLine)),
             }
             heading = blocks[index].is_heading();
             index = *next;
@@ -151,7 +152,7 @@ impl Packer<'_> {
 
     /// Returns the block of a unit that its headings belong to; `None` if it has no headings, if they are too
     /// long, or if it has several other blocks.
-    pub(super) fn under_headings(&self, unit: &Unit) -> Result<Option<Unit>> {
+    pub(super) fn under_headings(&self, unit: &Fragment) -> Result<Option<Fragment>> {
         let blocks = &self.document.blocks[..unit.blocks.end];
         let next = |&at: &usize| blocks.get(at).map(|block| block.next);
         let row = std::iter::successors(Some(unit.blocks.start), next).take_while(|at| *at < blocks.len());
@@ -165,11 +166,11 @@ impl Packer<'_> {
         // list item.
         let first = blocks[unit.blocks.start].range.start.clamp(unit.range.start, range.start);
         let belong = !alone && self.belong(first..range.start)? && self.belong(end..unit.range.end)?;
-        Ok(belong.then(|| Unit { range, blocks: at..next, ..unit.clone() }))
+        Ok(belong.then(|| Fragment { range, blocks: at..next, ..unit.clone() }))
     }
 
     /// Returns what a unit larger than `limit` may be cut into; nothing if it is as small as the spec allows.
-    pub(super) fn finer(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
+    pub(super) fn finer(&self, unit: &Fragment, limit: usize) -> Result<Vec<Fragment>> {
         let cuts = self.spec.is_on(Switch::CutOversized);
         if !matches!(unit.grain, Grain::Block | Grain::Group) {
             return if cuts { self.words(unit, limit) } else { Ok(Vec::new()) };
@@ -211,7 +212,7 @@ impl Packer<'_> {
     /// Returns the first block of a unit, or the last of nested blocks that start and end together: a container
     /// around one block offers no cut of its own. Chains of these can be long (`>>>>…`), so they are walked here,
     /// without measuring each level.
-    fn innermost(&self, unit: &Unit) -> usize {
+    fn innermost(&self, unit: &Fragment) -> usize {
         let blocks = &self.document.blocks;
         let mut outer = unit.blocks.start;
         while outer + 1 < unit.blocks.end
@@ -225,31 +226,31 @@ impl Packer<'_> {
     }
 
     /// Returns whether a unit has further blocks after this one.
-    fn are_siblings(&self, unit: &Unit, block: usize) -> bool {
+    fn are_siblings(&self, unit: &Fragment, block: usize) -> bool {
         self.document.blocks[..unit.blocks.end].get(block).is_some_and(|block| block.next < unit.blocks.end)
     }
 
     /// Returns the blocks of a unit or, if it is one block, those inside it; nothing if there are none. Headings
     /// stay with the block they belong to.
-    fn blocks_inside(&self, unit: &Unit, outer: usize) -> Result<Vec<Unit>> {
+    fn blocks_inside(&self, unit: &Fragment, outer: usize) -> Result<Vec<Fragment>> {
         let blocks = &self.document.blocks[..unit.blocks.end];
         let siblings = self.are_siblings(unit, outer);
         let mut index = if siblings { outer } else { outer + 1 };
-        let mut units: Vec<Unit> = Vec::new();
+        let mut units: Vec<Fragment> = Vec::new();
         if !siblings && index < blocks.len() {
             // A container's own text, before the first block inside it, is a unit if it has lines
             // of its own.
             let head = &self.document.text[unit.range.start..blocks[index].range.start];
             if head.contains(['\n', '\r']) {
                 let range = unit.range.start..blocks[index].range.start;
-                units.push(Unit::block(range, outer..outer + 1, Boundary::Block));
+                units.push(Fragment::block(range, outer..outer + 1, Boundary::Block));
             }
         }
         // Consecutive headings that no other block has followed yet.
-        let mut headings: Vec<Unit> = Vec::new();
+        let mut headings: Vec<Fragment> = Vec::new();
         // Text at the end that is blank in Unicode is no longer in the range, although it may be a block.
         while let Some(block) = blocks.get(index).filter(|block| block.range.start < unit.range.end) {
-            let mut child = Unit::block(block.range.clone(), index..block.next, Boundary::Block);
+            let mut child = Fragment::block(block.range.clone(), index..block.next, Boundary::Block);
             index = block.next;
             if block.is_heading() {
                 headings.push(child);
@@ -278,7 +279,7 @@ impl Packer<'_> {
     }
 
     /// Returns the sentences of a paragraph, except that none ends inside a link; nothing if it is one sentence.
-    fn sentences(&self, unit: &Unit) -> Vec<Unit> {
+    fn sentences(&self, unit: &Fragment) -> Vec<Fragment> {
         units_from(unit, &self.sentence_starts(unit.range.clone()), Grain::Sentence, Boundary::Sentence)
     }
 
@@ -333,7 +334,7 @@ impl Packer<'_> {
     }
 
     /// Returns the lines of a block, with what each piece repeats if it is a table or a fence.
-    fn lines(&self, unit: &Unit, kind: Option<BlockKind>) -> Result<Vec<Unit>> {
+    fn lines(&self, unit: &Fragment, kind: Option<BlockKind>) -> Result<Vec<Fragment>> {
         let text = &self.document.text;
         let range = trim(text, unit.range.clone());
         let wrap = match kind {
@@ -346,7 +347,7 @@ impl Packer<'_> {
         let last = wrap.end().unwrap_or(range.end).min(range.end);
         let starts = std::iter::once(unit.range.start).chain(starts.take_while(|&at| at < last));
         let starts = self.far_apart(starts);
-        Ok(units_from(&Unit { wrap, ..unit.clone() }, &starts, Grain::Line, Boundary::Line))
+        Ok(units_from(&Fragment { wrap, ..unit.clone() }, &starts, Grain::Line, Boundary::Line))
     }
 
     /// Returns the lines to repeat, unless they take too much of each piece.
@@ -375,15 +376,15 @@ impl Packer<'_> {
     /// Returns pieces of a line or sentence, each as long as the limit allows with the lines it repeats. They are
     /// cut between words outside links if possible, otherwise between words, otherwise between graphemes (UAX #29),
     /// otherwise between characters.
-    fn words(&self, unit: &Unit, limit: usize) -> Result<Vec<Unit>> {
+    fn words(&self, unit: &Fragment, limit: usize) -> Result<Vec<Fragment>> {
         let text = &self.document.text;
         let room = limit.saturating_sub(unit.wrap.size()).max(1);
         let range = trim(text, unit.range.clone());
-        let mut units: Vec<Unit> = Vec::new();
+        let mut units: Vec<Fragment> = Vec::new();
         let mut start = range.start;
         while start < range.end {
             let boundary = if units.is_empty() { unit.boundary } else { Boundary::Limit };
-            units.push(Unit { range: start..range.end, grain: Grain::Word, boundary, ..unit.clone() });
+            units.push(Fragment { range: start..range.end, grain: Grain::Word, boundary, ..unit.clone() });
             let end = self.reach(start, range.end, room)?;
             start = if end < range.end { self.last_break(start, end) } else { end };
         }
@@ -484,22 +485,22 @@ fn fence_wrap(text: &str, range: &Range<usize>) -> Option<[Range<usize>; 2]> {
 }
 
 /// Returns the units of a block that start at `starts`, or groups of them.
-fn units_from(unit: &Unit, starts: &[usize], grain: Grain, boundary: Boundary) -> Vec<Unit> {
+fn units_from(unit: &Fragment, starts: &[usize], grain: Grain, boundary: Boundary) -> Vec<Fragment> {
     let at_once = if starts.len() > MOST_AT_ONCE { MOST_AT_ONCE } else { 1 };
     let groups = starts.chunks(at_once);
-    let unit_of = |group: &[usize]| Unit {
+    let unit_of = |group: &[usize]| Fragment {
         range: group[0]..unit.range.end,
         grain: if group.len() > 1 { Grain::Group } else { grain },
         boundary,
         ..unit.clone()
     };
-    let mut units: Vec<Unit> = groups.map(unit_of).collect();
+    let mut units: Vec<Fragment> = groups.map(unit_of).collect();
     close_gaps(&mut units, unit.range.clone());
     units
 }
 
 /// Makes the units contiguous from the start of `range` to its end.
-pub(super) fn close_gaps(units: &mut [Unit], range: Range<usize>) {
+pub(super) fn close_gaps(units: &mut [Fragment], range: Range<usize>) {
     let mut end = range.end;
     for unit in units.iter_mut().rev() {
         unit.range.end = end;

@@ -1,0 +1,147 @@
+//! Instruction sets and precisions.
+
+use chunkmill_base::value::named;
+
+#[cfg(target_arch = "x86_64")]
+use super::permission;
+
+/// Precision of the encoder's linear layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// 32-bit floats, as the model was trained.
+    F32,
+    /// bfloat16 factors, f32 sums.
+    Bf16,
+    /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
+    Int8,
+}
+
+impl Precision {
+    /// All precisions.
+    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
+
+    /// Returns the name used in settings and datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
+        }
+    }
+}
+
+named!(Precision, "a precision");
+
+/// An instruction set that kernels are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// Any processor.
+    Portable,
+    /// 64-bit ARM.
+    Neon,
+    /// AVX2 and FMA.
+    Avx2,
+    /// Also AVX-VNNI: dot products of bytes.
+    Avx2Vnni,
+    /// AVX-512 F, BW, DQ, VL.
+    Avx512,
+    /// Also AVX-512 VNNI: dot products of bytes.
+    Avx512Vnni,
+    /// Also AVX-512 BF16: dot products of bf16.
+    Avx512Bf16,
+    /// Also AMX-TILE, AMX-BF16 and AMX-INT8: products of tiles.
+    Amx,
+}
+
+impl Isa {
+    /// All instruction sets, the best last.
+    pub const ALL: [Self; 8] = [
+        Self::Portable,
+        Self::Neon,
+        Self::Avx2,
+        Self::Avx2Vnni,
+        Self::Avx512,
+        Self::Avx512Vnni,
+        Self::Avx512Bf16,
+        Self::Amx,
+    ];
+
+    /// Returns the name used in settings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx2Vnni => "avx2-vnni",
+            Self::Avx512 => "avx512",
+            Self::Avx512Vnni => "avx512-vnni",
+            Self::Avx512Bf16 => "avx512-bf16",
+            Self::Amx => "amx",
+        }
+    }
+
+    /// Returns the best instruction set that this processor supports.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Returns whether products of bf16 are faster than those of f32.
+    #[must_use]
+    pub fn multiplies_bf16(self) -> bool {
+        matches!(self, Self::Avx512Bf16 | Self::Amx)
+    }
+
+    /// Returns whether there are instructions for products in a precision. Without them, factors are widened first.
+    #[must_use]
+    pub fn is_fast_in(self, precision: Precision) -> bool {
+        match precision {
+            Precision::F32 => true,
+            Precision::Bf16 => self.multiplies_bf16(),
+            Precision::Int8 => matches!(self, Self::Avx2Vnni | Self::Avx512Vnni | Self::Avx512Bf16 | Self::Amx),
+        }
+    }
+
+    /// Returns whether pairs of byte products are summed in 16 bits; see `quantize`.
+    pub(super) fn saturates(self) -> bool {
+        matches!(self, Self::Avx2 | Self::Avx512)
+    }
+
+    /// Returns whether this processor supports the instruction set.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            let avx512 = avx2
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            let vnni = avx512 && is_x86_feature_detected!("avx512vnni");
+            let bf16 = vnni && is_x86_feature_detected!("avx512bf16");
+            match self {
+                Self::Portable => true,
+                Self::Neon => false,
+                Self::Avx2 => avx2,
+                Self::Avx2Vnni => avx2 && is_x86_feature_detected!("avxvnni"),
+                Self::Avx512 => avx512,
+                Self::Avx512Vnni => vnni,
+                Self::Avx512Bf16 => bf16,
+                Self::Amx => bf16 && permission::is_permitted(),
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            matches!(self, Self::Portable | Self::Neon)
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            self == Self::Portable
+        }
+    }
+}
+
+named!(Isa, "an instruction set");
