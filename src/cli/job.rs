@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::args::{ConfigArgs, CorpusArgs};
 use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
+use super::output::{print, print_json, tell};
 use super::progress::{Interval, Mode, Progress};
-use super::{print, print_json, tell, use_threads};
+use super::start::use_threads;
 use crate::chunk::Spec;
 use crate::config::{self, Config, Options};
 use crate::corpus::Root;

@@ -1,49 +1,35 @@
 //! The command line: the only module that uses clap, standard output and exit codes.
 //!
-//! A subcommand is one file with its arguments and a `run` function. Results are written to standard output,
+//! A subcommand is one file in `commands` with its arguments and a `run` function. Results are written to standard output,
 //! everything else to standard error.
 
-mod answer;
 mod args;
-mod chunk;
-mod compare;
-mod completions;
-mod context;
-mod demo;
-mod explain;
+mod commands;
 mod failure;
-mod filter;
 mod flags;
-mod frames;
-mod gc;
-mod index;
 mod job;
-mod lifecycle;
-mod man;
-mod model;
 mod output;
 mod progress;
 mod retrieval;
-mod schema;
-mod search;
-mod shards;
-mod stats;
-mod verify;
+mod start;
 mod version;
 
-use anyhow::Context;
 use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::config::{Config, unknown_variables};
+use crate::config::unknown_variables;
+use commands::{
+    answer, chunk, context, demo, explain, filter, gc, index, lifecycle, model, schema, search, shards, stats, verify,
+};
 
 // The evaluation harness and the Python module use the same arguments and messages.
-pub use completions::{CompletionArgs, completions};
+pub use commands::completions::{CompletionArgs, completions};
+pub use commands::man::{ManArgs, man};
 pub use failure::{finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
-pub use man::{ManArgs, man};
 pub use output::{print, print_json, print_json_pretty, tell, visible};
+pub use start::warn_of_settings;
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,
 /// `chunkmill-eval`, finds out which chunk settings suit your documents
@@ -147,27 +133,4 @@ pub fn main() -> u8 {
         Command::Man(args) => man::<Cli>(&args),
     };
     finish(result)
-}
-
-/// Sets the number of worker threads for the whole process.
-fn use_threads(threads: Option<usize>) -> anyhow::Result<()> {
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or_default());
-    builder.build_global().context("cannot start the worker threads")
-}
-
-/// Warns about settings that have no effect or that are probably a mistake.
-pub fn warn_of_settings(config: &Config) {
-    let spec = &config.spec;
-    for name in &config.unused {
-        tracing::warn!("`{name}` has no effect with strategy `{}`", spec.strategy());
-    }
-    for remark in &config.adjusted {
-        tracing::warn!("{remark}");
-    }
-    if spec.is_tiny() {
-        let (max, unit) = (spec.max(), spec.unit());
-        tracing::warn!(
-            "with a maximum of {max} (unit {unit}) a chunk has room for a word or two at most; raise --max or choose another --unit"
-        );
-    }
 }

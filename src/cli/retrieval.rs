@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::args::ConfigArgs;
 use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
-use super::use_threads;
+use super::start::use_threads;
 use crate::config::Options;
 use crate::dataset::Dataset;
 use crate::embed;

@@ -488,3 +488,13 @@ fn candle() -> Engine {
 fn f32() -> Precision {
     Precision::F32
 }
+
+/// Returns the number of the file that contains a document's rows.
+#[must_use]
+pub fn file_of(doc_id: &str, files: usize) -> usize {
+    let hash = blake3::hash(doc_id.as_bytes());
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash.as_bytes()[..8]);
+    let files = files.max(1) as u64;
+    usize::try_from(u64::from_le_bytes(first) % files).unwrap_or_default()
+}

@@ -38,6 +38,8 @@ pub(crate) use commit::{Staging, attempt, attempted, forget_attempts};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
 #[doc(hidden)] // For the benchmarks.
 pub use json_lines::ChunkLines;
+#[doc(hidden)] // The tests find a file by it.
+pub use manifest::file_of;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
     SpecRecord, Texts,
@@ -63,14 +65,3 @@ pub use time::Time;
 pub use verify::{Check, Finding, Verification, verify};
 pub(crate) use workspace::Workspace;
 pub(crate) use writer::{PartWriter, write_edges};
-
-/// Returns the number of the file that contains a document's rows.
-#[doc(hidden)] // The tests find a file by it.
-#[must_use]
-pub fn file_of(doc_id: &str, files: usize) -> usize {
-    let hash = blake3::hash(doc_id.as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash.as_bytes()[..8]);
-    let files = files.max(1) as u64;
-    usize::try_from(u64::from_le_bytes(first) % files).unwrap_or_default()
-}

@@ -17,11 +17,13 @@ use chunkmill_text::chunk::Pooling;
 use chunkmill_text::tokens::Sizer;
 use rayon::prelude::*;
 
+use super::event::{Event, Watcher};
 use super::inputs;
+use super::job::Job;
 use super::memory::{Budget, Share};
 use super::parts::PartWork;
+use super::prepare::{Cut, Prepared, ROW_BYTES, Recipe, embed_text, span};
 use super::reuse::{Earlier, Kept};
-use super::{Cut, Event, Job, Prepared, ROW_BYTES, Recipe, Watcher, embed_text, span};
 use crate::corpus::{self, Fetched};
 use crate::dataset::{
     ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,

@@ -7,7 +7,7 @@ use blake3::{Hash, Hasher};
 use chunkmill_embed::ModelInfo;
 use chunkmill_text::document::{Admission, Origin, PARSER_VERSION};
 
-use super::Job;
+use super::job::Job;
 use crate::corpus::Source;
 use crate::dataset::{FORMAT_VERSION, QuarantineRow};
 

@@ -4,7 +4,7 @@
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 
-use super::Job;
+use super::job::Job;
 use super::parts::PartWork;
 use crate::dataset::{Dataset, Table, file_of};
 use crate::storage::Location;

@@ -6,8 +6,9 @@ use chunkmill_base::error::Result;
 use chunkmill_text::document::EXTERNAL;
 use rayon::prelude::*;
 
+use super::event::Event;
 use super::inputs::Recipe;
-use super::{Event, Job};
+use super::job::Job;
 use crate::corpus::{self, Fetched, Source};
 use crate::dataset::{self, Dataset, Part, PartInputs, QuarantineRow};
 use crate::storage::Location;

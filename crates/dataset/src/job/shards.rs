@@ -14,14 +14,23 @@ use std::time::{Duration, Instant};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_embed::{Batcher, Embedder, Role};
+use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 use serde::{Deserialize, Serialize};
 
 use super::build::Builder;
+use super::event::{Event, Watcher};
+use super::job::Job;
+use super::leaving::Leaving;
 use super::parts::{self, PartWork};
+use super::prepare::Recipe;
+use super::report::Report;
 use super::reuse::Earlier;
-use super::{Event, Job, Leaving, Recipe, Report, Watcher, inputs, publish};
+use super::{inputs, publish};
+
 use crate::corpus::Source;
-use crate::dataset::{self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, Staging, Table};
+use crate::dataset::{
+    self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging, Table,
+};
 use crate::storage::Location;
 
 /// Largest number of bytes of documents that are chunked for an estimate.
@@ -536,7 +545,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         let quarantined = dataset::quarantined(out, &manifest)?;
         staging.discard()?;
         dataset::forget_attempts(out, &id);
-        return Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed());
+        return report(manifest, quarantined, out, plan.deleted(), started.elapsed());
     }
     let dataset = Dataset::find(out)?;
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
@@ -570,5 +579,29 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
     let parts = parts.into_iter().flatten().collect();
     let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
     dataset::forget_attempts(out, &id);
-    Report::of_commit(manifest, quarantined, out, plan.deleted(), started.elapsed())
+    report(manifest, quarantined, out, plan.deleted(), started.elapsed())
+}
+
+/// Creates the report of a commit of parts that other processes built.
+fn report(
+    manifest: Manifest,
+    quarantined: Vec<QuarantineRow>,
+    out: &Location,
+    deleted: Leaving,
+    elapsed: Duration,
+) -> Result<Report> {
+    let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
+    let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
+    Ok(Report {
+        malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
+        manifest,
+        quarantined,
+        deleted,
+        chunks_kept,
+        texts_embedded,
+        texts_cached,
+        tokens_read,
+        elapsed,
+        stages,
+    })
 }

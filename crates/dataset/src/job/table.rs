@@ -22,7 +22,7 @@ use chunkmill_embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
 use chunkmill_text::document::{DEFAULT_COLLECTION, Origin};
 use rayon::prelude::*;
 
-use super::{Prepared, Recipe};
+use super::prepare::{Cut, Prepared, Recipe};
 use crate::corpus::{self, DEFAULT_MAX_BYTES};
 use crate::dataset::{ChunkRow, batches, chunks_batch, chunks_schema};
 
@@ -157,7 +157,7 @@ impl<'a> TableFilter<'a> {
             Ok(read) => self.recipe.cut_layer(read)?,
             Err(passed_over) => Err(passed_over),
         };
-        Ok(cut.map(super::Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
+        Ok(cut.map(Cut::prepare).map_err(|passed_over| passed_over.reason.to_string()))
     }
 
     /// Builds the output rows for the rows of `table` from `first` on, and passes them to `emit` in batches. A few

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Event;
+use super::event::Event;
 
 /// A running sum of the events of a job. Any thread may add events and read the sum.
 #[derive(Debug)]

@@ -3,7 +3,9 @@
 
 use chunkmill_text::document::slug;
 
-use super::{Outgoing, hash, target};
+use super::name::hash;
+use super::outline::Outgoing;
+use super::target;
 
 /// Extensions that a link may omit or write as `html`, in the order in which they are tried.
 const EXTENSIONS: [&str; 4] = ["md", "markdown", "mdx", "mkd"];

@@ -13,15 +13,9 @@
 //! the length of its text. A million headings take 16 MB.
 
 mod catalog;
+mod name;
 mod outline;
 mod target;
 
 pub use catalog::{Catalog, Lead, Listing};
 pub use outline::{Anchor, Outgoing, Outline};
-
-/// Returns the hash of a name. Names are stored as hashes because these are short. With a million names, two hashes
-/// are equal by chance in fewer than one in ten million corpora.
-fn hash(name: &str) -> u64 {
-    let hash = blake3::hash(name.as_bytes());
-    hash.as_bytes().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
-}

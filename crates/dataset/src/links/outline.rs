@@ -3,7 +3,8 @@
 use chunkmill_text::chunk::Chunk;
 use chunkmill_text::document::{Document, Link, LinkKind};
 
-use super::{hash, target};
+use super::name::hash;
+use super::target;
 
 /// The places and links of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

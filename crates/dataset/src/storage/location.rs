@@ -9,7 +9,9 @@ use std::sync::Arc;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::nearest;
 
-use super::{FileSystem, Storage, Version};
+use super::entry::Version;
+use super::file_system::FileSystem;
+use super::files::Storage;
 
 /// The place of a dataset or a corpus. It is written as a path, or as `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
 /// `az://CONTAINER/PREFIX` or `file:///PATH`.

@@ -1,8 +1,8 @@
 //! Instruction sets and precisions.
 
+#[cfg(target_arch = "x86_64")]
 use chunkmill_base::value::named;
 
-#[cfg(target_arch = "x86_64")]
 use super::permission;
 
 /// Precision of the encoder's linear layers.

@@ -3,7 +3,8 @@
 use chunkmill_base::error::{Error, Result};
 use serde_json::Value;
 
-use super::{ApiKey, Said, Settings};
+use super::endpoint::ApiKey;
+use super::exchange::{Reply, Settings};
 
 /// A client that does not exist.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ impl Client {
         Err(Error::without("answer", "answer"))
     }
 
-    pub(super) fn complete(&self, _: &Value) -> Result<Said> {
+    pub(super) fn complete(&self, _: &Value) -> Result<Reply> {
         match *self {}
     }
 }

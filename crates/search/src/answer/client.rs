@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::endpoint::without_credentials;
-use super::{ApiKey, Endpoint, Said, Settings};
+use super::endpoint::{ApiKey, Endpoint, without_credentials};
+use super::exchange::{Reply, Settings};
 
 /// Largest number of bytes that are read from a response.
 const MOST_BYTES: u64 = 16 << 20;
@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Sends messages and reads the answer.
-    pub(super) fn complete(&self, messages: &Value) -> Result<Said> {
+    pub(super) fn complete(&self, messages: &Value) -> Result<Reply> {
         let body = json!({
             "model": self.model,
             "messages": messages,
@@ -149,7 +149,7 @@ impl Client {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn read(&self, body: &str) -> Result<Said> {
+    fn read(&self, body: &str) -> Result<Reply> {
         let help = "it must answer like OpenAI's chat completions; check the endpoint's path, often /v1";
         let malformed = |problem: &str| self.error(format!("{problem}: {}", self.shown(body)), help);
         let completion: Completion = serde_json::from_str(body)
@@ -158,7 +158,7 @@ impl Client {
         let choice = choices.into_iter().next().ok_or_else(|| malformed("its answer contains no choice"))?;
         let text = choice.message.content.filter(|text| !text.trim().is_empty());
         let text = text.ok_or_else(|| malformed("its answer contains no text"))?;
-        Ok(Said { text, cut: choice.finish_reason.as_deref() == Some("length"), model, usage })
+        Ok(Reply { text, cut: choice.finish_reason.as_deref() == Some("length"), model, usage })
     }
 
     fn unreachable(&self, error: reqwest::Error) -> Error {

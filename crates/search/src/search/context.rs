@@ -15,13 +15,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Result;
-use chunkmill_base::value::named;
 use chunkmill_text::document::{line, without_data_urls};
 use chunkmill_text::tokens::TokenCounter;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Found, Place, Searcher};
+use super::hit::Place;
+use super::query::Packing;
+use super::searcher::{Searcher, Text};
+use crate::ranking::Found;
 
 /// Passages that fit a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,45 +73,10 @@ pub struct Passage {
 /// Default number of best chunks that are considered for a context.
 pub const CANDIDATES: usize = 100;
 
-/// The order in which a context is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Packing {
-    /// By expected evidence per token if the scores are those of a linear sum, otherwise by rank.
-    #[default]
-    Evidence,
-    /// By rank.
-    Rank,
-}
-
-impl Packing {
-    /// Every order.
-    pub const ALL: [Self; 2] = [Self::Evidence, Self::Rank];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Evidence => "evidence",
-            Self::Rank => "rank",
-        }
-    }
-}
-
-named!(Packing, "a packing order");
-
 /// How fast the expected evidence of a chunk grows with its score in standard deviations, as an exponent of e.
 /// Chosen on the four labelled sets of `eval/records`: a smaller value favours short chunks too much in a large
 /// budget, a larger one approaches the order by rank.
 const STEEPNESS: f64 = 2.5;
-
-/// A chunk's own text and its cost in a context.
-#[derive(Debug, Clone)]
-pub(super) struct Text {
-    own: String,
-    hash: blake3::Hash,
-    /// Number of tokens in its own text, and in the label of a passage that starts with it.
-    tokens: [usize; 2],
-}
 
 /// A hit with the part of its text that is the document's own.
 #[derive(Clone)]

@@ -8,7 +8,8 @@ use chunkmill_base::value::named;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Query, Searcher};
+use super::query::Query;
+use super::searcher::Searcher;
 use crate::ranking::{DocumentInfo, Found, Parts};
 
 /// The kind of results to show.

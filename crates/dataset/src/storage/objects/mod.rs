@@ -29,7 +29,9 @@ use object_store::{
 };
 use tokio::task::JoinSet;
 
-use super::{Entry, Input, Output, Storage, Tag, Version};
+use super::entry::{Entry, Tag, Version};
+use super::files::{Output, Storage};
+use super::input::Input;
 use requests::{again, refused, wait};
 
 /// Bytes per part of a multipart upload. Services accept at most 10,000 parts, of at least 5 MiB each.

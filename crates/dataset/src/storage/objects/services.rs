@@ -17,7 +17,8 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::{ClientConfigKey, ObjectStore, RetryConfig};
 
-use super::{ObjectStorage, Storage};
+use super::ObjectStorage;
+use crate::storage::files::Storage;
 
 /// Returns the storage that `scheme://bucket` names. A process has one for each, with its connections and
 /// credentials.

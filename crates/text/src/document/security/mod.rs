@@ -35,6 +35,6 @@ pub(super) fn scan(text: &str, path: &str, format: Format, ascii: bool, parsed: 
         target::link(text, path, link, &mut found);
     }
     html::scan(text, path, &parsed.markup, &mut found);
-    found.signals.sort_by_key(|signal| (signal.range.start, signal.range.end, signal.kind));
-    (found.signals, found.many)
+    found.all.sort_by_key(|signal| (signal.range.start, signal.range.end, signal.kind));
+    (found.all, found.many)
 }

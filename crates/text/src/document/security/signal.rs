@@ -149,7 +149,7 @@ named!(SecurityProfile, "a security profile");
 /// Collects signals within their limits.
 #[derive(Default)]
 pub(super) struct Signals {
-    pub(super) signals: Vec<Signal>,
+    pub(super) all: Vec<Signal>,
     /// For each kind, the number of signals and the index of the last one.
     counts: [(usize, usize); SignalKind::ALL.len()],
     pub(super) many: bool,
@@ -163,13 +163,13 @@ impl Signals {
     pub(super) fn add_quoted(&mut self, kind: SignalKind, range: Range<usize>, quoted: bool) {
         let (count, last) = &mut self.counts[kind as usize];
         if *count == MAX_SIGNALS {
-            let kept = &mut self.signals[*last];
+            let kept = &mut self.all[*last];
             kept.range = kept.range.start.min(range.start)..kept.range.end.max(range.end);
             kept.quoted &= quoted;
             self.many = true;
             return;
         }
-        (*count, *last) = (*count + 1, self.signals.len());
-        self.signals.push(Signal { kind, range, quoted });
+        (*count, *last) = (*count + 1, self.all.len());
+        self.all.push(Signal { kind, range, quoted });
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{print, print_json, print_json_pretty};
+use crate::cli::output::{print, print_json, print_json_pretty};
 use crate::config;
 use crate::dataset::{FORMAT_VERSION, Table, describe};
 use crate::embed::{EmbeddingType, Representation};
@@ -10,7 +10,7 @@ use crate::error::exit;
 use crate::value::Value;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Type of the vectors: f32, f16, list
     #[arg(long, value_name = "TYPE", default_value_t)]
     embedding_type: EmbeddingType,
@@ -25,7 +25,7 @@ pub(super) struct Args {
     settings: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.settings {
         print_json_pretty(&config::schema())?;
         return Ok(exit::DONE);

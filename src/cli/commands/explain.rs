@@ -4,11 +4,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::args::ConfigArgs;
 use super::chunk::{load_counter, model_counter};
-use super::flags::{ChunkFlags, ModelFlags};
-use super::{compare, print, print_json, warn_of_settings};
+use super::compare;
 use crate::chunk::{self, Chunk};
+use crate::cli::args::ConfigArgs;
+use crate::cli::flags::{ChunkFlags, ModelFlags};
+use crate::cli::output::{print, print_json};
+use crate::cli::start::warn_of_settings;
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
 use crate::document::Document;
@@ -24,7 +26,7 @@ const EXAMPLES: &str = "Examples:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file to explain
     file: std::path::PathBuf,
     #[command(flatten)]
@@ -71,7 +73,7 @@ struct Explained<'a> {
     text: String,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let flags = Options { chunking: args.chunking.0, embedding: args.model.0, ..Options::default() };
     let config = args.config.resolve(flags)?;
     warn_of_settings(&config);

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::print;
+use crate::cli::output::print;
 use crate::error::exit;
 
 /// The shell to complete for.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use super::print;
+use crate::cli::output::print;
 use crate::error::{Error, exit};
 use crate::safely;
 
@@ -19,13 +19,13 @@ const QUESTIONS: [&str; 2] =
     ["how do I restore a single file?", "my nightly job says the vault is full but df shows plenty of space"];
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Folder for the corpus and the dataset
     #[arg(value_name = "FOLDER", default_value = "chunkmill-demo")]
     folder: PathBuf,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (labels, dataset) = (args.folder.join("larder"), args.folder.join("dataset"));
     for (name, bytes) in LARDER {
         let path = labels.join(name);

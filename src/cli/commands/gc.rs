@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::job::size;
-use super::{print, print_json};
+use crate::cli::job::size;
+use crate::cli::output::{print, print_json};
 use crate::dataset::{Leftover, Sweep, Swept, gc};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::value::{Value, count};
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Only list what would be removed
@@ -46,7 +46,7 @@ struct Item {
     kind: &'static str,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let older_than = args.older_than.map(|hours| Duration::from_secs(hours.saturating_mul(3600)));
     let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging, older_than })?;
     if args.json {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{print, print_json};
 use crate::chunk::{self, Boundary, Chunk, Preset, Spec};
+use crate::cli::output::{print, print_json};
 use crate::document::Document;
 use crate::error::Result;
 use crate::tokens::TokenCounter;
@@ -40,7 +40,7 @@ struct Start {
 }
 
 /// Returns the specs to compare, each with its name. If none are named, these are the presets.
-pub(super) fn named(specs: &str) -> Result<Vec<(String, Spec)>> {
+pub(crate) fn named(specs: &str) -> Result<Vec<(String, Spec)>> {
     if specs.is_empty() {
         return Ok(Preset::ALL.map(|preset| (preset.to_string(), preset.spec())).into());
     }
@@ -51,7 +51,7 @@ pub(super) fn named(specs: &str) -> Result<Vec<(String, Spec)>> {
     specs.split(',').map(named).collect()
 }
 
-pub(super) fn run(
+pub(crate) fn run(
     document: &Document,
     specs: &[(String, Spec)],
     counter: Option<&dyn TokenCounter>,

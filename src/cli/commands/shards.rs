@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::flags::{EmbeddingFlags, RunFlags};
-use super::job::{JobArgs, ProgressArgs, Ready, print_report, size, stop_on_interrupt};
-use super::{print, print_json, print_json_pretty, warn_of_settings};
+use crate::cli::flags::{EmbeddingFlags, RunFlags};
+use crate::cli::job::{JobArgs, ProgressArgs, Ready, print_report, size, stop_on_interrupt};
+use crate::cli::output::{print, print_json, print_json_pretty};
+use crate::cli::start::warn_of_settings;
 use crate::config::Options;
 use crate::corpus::Root;
 use crate::error::{Error, exit};
@@ -16,7 +17,7 @@ use crate::storage::Location;
 use crate::value::{Value, count};
 
 #[derive(clap::Args)]
-pub(super) struct PlanArgs {
+pub(crate) struct PlanArgs {
     #[command(flatten)]
     job: JobArgs,
     /// Print a plan with N shards, as JSON
@@ -31,7 +32,7 @@ pub(super) struct PlanArgs {
 }
 
 #[derive(clap::Args)]
-pub(super) struct RunArgs {
+pub(crate) struct RunArgs {
     /// Path or URL of a plan that `chunkmill plan --shards` printed
     #[arg(long, value_name = "FILE")]
     plan: Location,
@@ -50,7 +51,7 @@ pub(super) struct RunArgs {
 }
 
 #[derive(clap::Args)]
-pub(super) struct CommitArgs {
+pub(crate) struct CommitArgs {
     /// Path or URL of a plan that `chunkmill plan --shards` printed
     #[arg(long, value_name = "FILE")]
     plan: Location,
@@ -105,7 +106,7 @@ impl FromStr for Shard {
     }
 }
 
-pub(super) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
+pub(crate) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
     let (corpus, out) = (args.job.corpus.corpus.clone(), args.job.out.clone());
     let roots = args.job.corpus.roots()?;
     let options = args.job.options()?;
@@ -170,7 +171,7 @@ fn describe(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
+pub(crate) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     let PlanFile { corpus, options, plan, .. } = PlanFile::read(&args.plan)?;
     if let Some(of) = args.shard.of.filter(|of| *of != plan.shards) {
         return Err(Error::Setting {
@@ -194,7 +195,7 @@ pub(super) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-pub(super) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
+pub(crate) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
     let PlanFile { plan, .. } = PlanFile::read(&args.plan)?;
     let stop = stop_on_interrupt()?;
     let report = job::commit(&plan, &args.out, &stop)?;

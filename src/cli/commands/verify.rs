@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::args::ConfigArgs;
-use super::flags::ThreadFlags;
-use super::job::size;
-use super::{print, print_json, use_threads};
+use crate::cli::args::ConfigArgs;
+use crate::cli::flags::ThreadFlags;
+use crate::cli::job::size;
+use crate::cli::output::{print, print_json};
+use crate::cli::start::use_threads;
 use crate::config::Options;
 use crate::corpus::Root;
 use crate::dataset::{Check, Finding, Verification, verify};
@@ -26,7 +27,7 @@ const EXAMPLES: &str = "Examples:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Also compare the dataset with the source files; give the same paths as to `index`
@@ -55,7 +56,7 @@ struct Summary<'a> {
     notes: &'a [Finding],
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
     let config = args.config.resolve(Options { run: args.threads.0.clone(), ..Options::default() })?;
     use_threads(config.threads)?;

@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-use super::job::size;
-use super::{print, print_json};
 use crate::chunk::{Context, Pooling, Spec};
+use crate::cli::job::size;
+use crate::cli::output::{print, print_json};
 use crate::dataset::{Counts, EdgeCount, EdgeKinds, Manifest};
 use crate::error::exit;
 use crate::storage::Location;
 use crate::value::count;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Print one JSON object
@@ -35,7 +35,7 @@ struct Stats<'a> {
     tool_version: &'a str,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let manifest = Manifest::read(&args.dataset)?;
     let stats = Stats {
         counts: manifest.counts,

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 
-use super::print;
+use crate::cli::output::print;
 use crate::error::{Error, exit};
 use crate::value::one_of;
 

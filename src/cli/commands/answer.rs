@@ -1,15 +1,15 @@
 //! `chunkmill answer`: an answer from the configured language model, based on retrieved passages.
 
-use super::flags::AnswerFlags;
-use super::retrieval::ContextArgs;
-use super::{print, print_json};
 use crate::answer::{Answer, ApiKey, Citation, Client, answer};
+use crate::cli::flags::AnswerFlags;
+use crate::cli::output::{print, print_json};
+use crate::cli::retrieval::ContextArgs;
 use crate::config::{Options, variable};
 use crate::error::exit;
 use crate::value::count;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     context: ContextArgs,
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     // Check the settings of the language model before searching.
     let config = args.context.config().resolve(Options { answer: args.answer.0, ..Options::default() })?;
     let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));

@@ -8,12 +8,13 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 
-use super::args::ConfigArgs;
 use super::chunk::model_counter;
-use super::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ThreadFlags};
 use super::frames::Frames;
-use super::job::{Ready, stop_on_interrupt};
-use super::{output, use_threads, warn_of_settings};
+use crate::cli::args::ConfigArgs;
+use crate::cli::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ThreadFlags};
+use crate::cli::job::{Ready, stop_on_interrupt};
+use crate::cli::output;
+use crate::cli::start::{use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
 use crate::embed::EmbeddingType;
@@ -27,7 +28,7 @@ const EXAMPLES: &str = "Example:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Embed the chunks too, which adds the column `embedding`
     #[arg(long, help_heading = "Embedding")]
     embed: bool,
@@ -46,7 +47,7 @@ pub(super) struct Args {
     config: ConfigArgs,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let config = args.config.resolve(Options {
         corpus: args.admission.0,
         chunking: args.chunking.0,

@@ -1,7 +1,7 @@
 //! `chunkmill index`: creates or updates a dataset.
 
-use super::job::{JobArgs, ProgressArgs, Ready, print_report};
-use super::warn_of_settings;
+use crate::cli::job::{JobArgs, ProgressArgs, Ready, print_report};
+use crate::cli::start::warn_of_settings;
 use crate::job;
 
 /// Shown below the help.
@@ -14,7 +14,7 @@ const EXAMPLES: &str = "Examples:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     job: JobArgs,
     /// Rebuild the whole dataset (cached vectors are still used)
@@ -30,7 +30,7 @@ pub(super) struct Args {
     progress: ProgressArgs,
 }
 
-pub(super) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let (roots, out) = (args.job.corpus.roots()?, args.job.out.clone());
     let config = args.job.options()?.resolve()?;
     warn_of_settings(&config);

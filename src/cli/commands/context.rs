@@ -1,7 +1,7 @@
 //! `chunkmill context`: passages that answer a question, packed into a token budget.
 
-use super::retrieval::ContextArgs;
-use super::{print, print_json};
+use crate::cli::output::{print, print_json};
+use crate::cli::retrieval::ContextArgs;
 use crate::error::exit;
 use crate::value::count;
 
@@ -11,7 +11,7 @@ const EXAMPLES: &str = "Example:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     context: ContextArgs,
     /// Print one JSON object: the text, its token count, and its passages with their ranges
@@ -19,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let budget = args.context.budget;
     let (_, context) = args.context.pack()?;
     if args.json {

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use super::retrieval::RetrievalArgs;
-use super::{print, print_json};
+use crate::cli::output::{print, print_json};
+use crate::cli::retrieval::RetrievalArgs;
 use crate::error::exit;
 use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
 use crate::value::{Value, count};
@@ -16,7 +16,7 @@ const EXAMPLES: &str = "Examples:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     retrieval: RetrievalArgs,
     /// How many results to print
@@ -37,7 +37,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let (k, show) = (args.k.get(), args.show);
     if show == Show::Documents {
         let documents = args.retrieval.ask(k, Searcher::documents)?;

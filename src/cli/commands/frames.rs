@@ -14,7 +14,7 @@ const MAX_BATCH: u64 = 4 << 30;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// A reader of whole messages. It passes on the same bytes, or fails at a message that asks for too much.
-pub(super) struct Frames<R> {
+pub(crate) struct Frames<R> {
     source: R,
     message: Vec<u8>,
     at: usize,
@@ -22,7 +22,7 @@ pub(super) struct Frames<R> {
 
 impl<R: Read> Frames<R> {
     /// Creates a reader of a stream's messages.
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self { source, message: Vec::new(), at: 0 }
     }
 

@@ -1,14 +1,14 @@
 //! `chunkmill promote` and `delete`: changing a dataset without its corpus.
 
-use super::job::stop_on_interrupt;
-use super::{print, print_json};
+use crate::cli::job::stop_on_interrupt;
+use crate::cli::output::{print, print_json};
 use crate::error::exit;
 use crate::job::{self, Changed};
 use crate::storage::Location;
 use crate::value::count;
 
 #[derive(clap::Args)]
-pub(super) struct PromoteArgs {
+pub(crate) struct PromoteArgs {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Id of the document
@@ -22,7 +22,7 @@ pub(super) struct PromoteArgs {
 }
 
 #[derive(clap::Args)]
-pub(super) struct DeleteArgs {
+pub(crate) struct DeleteArgs {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
     /// Id of a document; repeat for several
@@ -36,13 +36,13 @@ pub(super) struct DeleteArgs {
     json: bool,
 }
 
-pub(super) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
+pub(crate) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
     let changed = job::promote(&args.dataset, &args.document, &args.level, &stop)?;
     report(changed, args.json, &format!("{} is at level {}", args.document, args.level))
 }
 
-pub(super) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
+pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
     let changed = job::delete(&args.dataset, &args.doc, &args.collection, &stop)?;
     report(changed, args.json, "deleted")

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::print;
+use crate::cli::output::print;
 use crate::embed::known::{KNOWN, Quality};
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{self, Backend, Device, ModelFiles, Role};
@@ -12,7 +12,7 @@ use crate::error::exit;
 use crate::value::count;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -49,7 +49,7 @@ enum Command {
     },
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
         Command::Pull { model, reranker: true, .. } => {
             print_files(&embed::pull_reranker(&model)?, "cross-encoder")?;

@@ -2,10 +2,10 @@
 
 use std::sync::mpsc::SendError;
 
-use super::args::{ConfigArgs, CorpusArgs};
-use super::flags::{ChunkFlags, ModelFlags, ThreadFlags};
-use super::output::print_json_lines;
-use super::{use_threads, warn_of_settings};
+use crate::cli::args::{ConfigArgs, CorpusArgs};
+use crate::cli::flags::{ChunkFlags, ModelFlags, ThreadFlags};
+use crate::cli::output::print_json_lines;
+use crate::cli::start::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
 use crate::corpus::{self, Quarantined, Source};
 use crate::dataset::ChunkLines;
@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:\n\
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     corpus: CorpusArgs,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct Args {
     config: ConfigArgs,
 }
 
-pub(super) fn run(args: Args) -> anyhow::Result<u8> {
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let roots = args.corpus.roots()?;
     let config = args.config.resolve(Options {
         corpus: args.corpus.flags.0,
@@ -72,12 +72,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 }
 
 /// Loads the tokenizer of the model if sizes are counted with it.
-pub(super) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCounter>>> {
+pub(crate) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCounter>>> {
     let needed = config.spec.unit() == Unit::Model;
     needed.then(|| load_counter(config)).transpose()
 }
 
-pub(super) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
+pub(crate) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
     embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())
 }
 

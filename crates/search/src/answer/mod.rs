@@ -14,9 +14,10 @@
 //! | `cited` | Which passages does an answer cite? |
 
 mod cited;
-#[cfg_attr(not(feature = "answer"), path = "answer/absent.rs")]
+#[cfg_attr(not(feature = "answer"), path = "absent.rs")]
 mod client;
 mod endpoint;
+mod exchange;
 
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ use serde_json::{Value, json};
 
 pub use client::Client;
 pub use endpoint::{ApiKey, Endpoint};
+pub use exchange::Settings;
 
 use crate::search::{Context, Passage};
 
@@ -34,28 +36,6 @@ pub const DEFAULT_MAX_TOKENS: usize = 1024;
 
 /// Default time to wait for an answer.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
-
-/// The endpoint, the model and the limits of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The endpoint to call, if one is configured.
-    pub endpoint: Option<Endpoint>,
-    /// Name of the model at the endpoint.
-    pub model: Option<String>,
-    /// Largest number of tokens in the answer, as the endpoint counts them.
-    pub max_tokens: usize,
-    /// How long to wait for the answer.
-    pub timeout: Duration,
-}
-
-/// The response of the service.
-#[derive(Debug, Clone, PartialEq)]
-struct Said {
-    text: String,
-    cut: bool,
-    model: Option<String>,
-    usage: Option<Value>,
-}
 
 /// An answer and its sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]

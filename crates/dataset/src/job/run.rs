@@ -1,0 +1,103 @@
+//! The whole job, from discovery to commit.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use chunkmill_base::error::{Error, Result};
+use chunkmill_embed::Embedder;
+use chunkmill_text::document::MALFORMED_FRONT_MATTER;
+
+use super::build::Builder;
+use super::event::{Event, Watcher};
+use super::job::Job;
+use super::leaving::Leaving;
+use super::parts::PartWork;
+use super::report::Report;
+use super::reuse::Earlier;
+use super::{inputs, parts, publish};
+use crate::corpus;
+use crate::dataset::{Counts, Dataset, Manifest, Part, Staging};
+use crate::storage::Location;
+
+/// Runs a job and commits its dataset to `out`.
+///
+/// # Errors
+/// Any [`Error`]; the previous dataset is then unchanged. Setting `stop` ends the job with [`Error::Interrupted`]
+/// at the next document or batch. Finished parts are kept for the next run.
+pub fn run(
+    job: &Job,
+    out: &Location,
+    embedder: &dyn Embedder,
+    stop: &AtomicBool,
+    watch: Watcher<'_>,
+) -> Result<Report> {
+    let started = Instant::now();
+    job.spec.encoding().load();
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
+    // Before the folder is opened as a dataset, which a folder of documents is not.
+    corpus::check_apart(&job.roots, out)?;
+    let mut staging = Staging::open(out)?;
+    // A fresh run repairs a damaged dataset.
+    let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
+    let mut parts = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
+    let deleted = Leaving::find(job, out, earlier.as_ref(), &parts)?;
+    watch(parts::discovered(parts.iter()));
+    let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
+
+    // Parts that exist already and are still valid.
+    let recipe = inputs::Recipe::new(job, embedder.info());
+    for part in &mut parts {
+        part.look(&recipe)?;
+    }
+    let earlier = earlier.filter(|_| !job.fresh);
+    let in_place = |(index, work): (usize, &PartWork)| {
+        let part = earlier.as_ref()?.manifest().part(index)?;
+        (parts::is_usable(job, work, &part) && staging.is_in_place(&part)).then_some(part)
+    };
+    let mut finished: Vec<Option<Part>> = parts.iter().enumerate().map(in_place).collect();
+    staging.keep(|index, part| {
+        let is_open = finished.get(index).is_some_and(Option::is_none);
+        !job.fresh && is_open && parts::is_usable(job, &parts[index], part)
+    })?;
+    for (&index, part) in staging.finished() {
+        finished[index] = Some(part.clone());
+    }
+    let mut chunks_kept = 0;
+    for (work, part) in parts.iter().zip(&finished) {
+        let Some(Counts { discovered, chunks, .. }) = part.as_ref().map(|part| part.record.counts) else { continue };
+        chunks_kept += chunks;
+        watch(Event::Kept { documents: discovered, bytes: work.bytes(), chunks });
+    }
+
+    // The parts that must be built.
+    let to_build: Vec<_> = parts.into_iter().enumerate().filter(|(index, _)| finished[*index].is_none()).collect();
+    let earlier = match earlier {
+        Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest),
+        _ => None,
+    };
+    let (workspace, manifest_so_far) = (staging.workspace(), &manifest);
+    let builder = Builder { job, sizer, recipe, embedder, workspace, manifest: manifest_so_far, earlier, stop, watch };
+    let built = builder.build(to_build)?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    for (index, part) in built.parts {
+        finished[index] = Some(part);
+    }
+
+    let publishing = Instant::now();
+    let (manifest, quarantined) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
+    let [preparing, embedding, writing] = built.busy;
+    Ok(Report {
+        malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
+        manifest,
+        quarantined,
+        deleted,
+        chunks_kept: chunks_kept + built.chunks_kept,
+        texts_embedded: built.texts_embedded,
+        texts_cached: built.texts_cached,
+        tokens_read: built.tokens_read,
+        elapsed: started.elapsed(),
+        stages: [preparing, embedding, writing + publishing.elapsed()],
+    })
+}

@@ -1,0 +1,138 @@
+//! A dataset that is open for search.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use chunkmill_base::error::Result;
+use chunkmill_dataset::dataset::Dataset;
+use chunkmill_embed::Reranker;
+use chunkmill_text::document::without_data_urls;
+
+use super::filter::Filter;
+use super::query::{Query, Rerank};
+use crate::ranking::{Found, Mode, Question, Ranker, Ranking, Rows, StoredAs};
+
+/// A snapshot that is open for search.
+#[derive(Debug)]
+pub struct Searcher {
+    pub(super) ranker: Ranker,
+    /// Texts of all chunks by row, once they have been requested.
+    pub(super) texts: OnceLock<Vec<Text>>,
+}
+
+impl Searcher {
+    /// Reads everything about chunks and documents except the texts. About 50 bytes per chunk stay in memory.
+    /// Keyword indexes are cached in the folder `keyword_cache`, which is created if necessary; `None` turns
+    /// caching off.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
+    pub fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
+        Self::open_as(dataset, keyword_cache, StoredAs::default())
+    }
+
+    /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::open`].
+    #[doc(hidden)] // See `StoredAs`.
+    pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
+        Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
+    }
+
+    /// Returns the dataset.
+    #[must_use]
+    pub fn dataset(&self) -> &Dataset {
+        self.ranker.dataset()
+    }
+
+    /// Returns the number of chunks.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows().len()
+    }
+
+    /// Returns whether there are no chunks.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn rows(&self) -> &Rows {
+        self.ranker.rows()
+    }
+
+    /// Loads the data that a mode needs, so the first question does not wait for it: all vectors (four bytes per
+    /// value), the keyword indexes, and the links.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
+    pub fn prepare(&self, mode: Mode, ranking: &Ranking) -> Result<()> {
+        self.ranker.prepare(mode, ranking)
+    }
+
+    /// Returns a remark on each condition of a filter that nothing in the dataset meets, such as a path that does not
+    /// exist, with the name that was most likely meant.
+    ///
+    /// # Errors
+    /// [`Error::Setting`](chunkmill_base::error::Error::Setting) for a path that is neither a name nor a glob.
+    pub fn unmet(&self, filter: &Filter) -> Result<Vec<String>> {
+        filter.unmet(self.rows())
+    }
+
+    /// Returns the best `k` chunks, best first. Ties are broken by document and position.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing,
+    /// [`Error::Setting`](chunkmill_base::error::Error::Setting) if the vector of the query is missing or its dimension
+    /// differs from that of the dataset, [`Error::Embed`](chunkmill_base::error::Error::Embed) from a reranker.
+    pub fn search(&self, query: &Query<'_>) -> Result<Vec<Found>> {
+        let mask = query.filter.mask(self.rows())?;
+        let &Query { mode, text, vector, ref ranking, .. } = query;
+        let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
+        let mut found = match query.rerank {
+            None => best(query.k)?,
+            Some(Rerank { reranker, depth }) => {
+                let mut found = self.reranked(best(depth)?, text, reranker)?;
+                found.truncate(query.k);
+                found
+            }
+        };
+        if let Some(least) = query.min_score {
+            found.retain(|found| found.score >= least);
+        }
+        Ok(found)
+    }
+
+    /// Reorders hits by the scores of a reranker, best first. Ties keep their order.
+    fn reranked(&self, mut found: Vec<Found>, question: &str, reranker: &dyn Reranker) -> Result<Vec<Found>> {
+        let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
+        let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
+        let texts: Vec<Cow<'_, str>> = texts.iter().map(|[content]| without_data_urls(content)).collect();
+        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+        for (found, score) in found.iter_mut().zip(reranker.scores(question, &texts)?) {
+            found.score = score.into();
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(found)
+    }
+
+    /// Returns the best `k` chunks by vector for each of several queries. The results are those of
+    /// [`Searcher::search`], but the queries read the vectors together, which takes less time.
+    ///
+    /// # Errors
+    /// Those of [`Searcher::search`].
+    pub fn nearest(&self, queries: &[&[f32]], k: usize, filter: &Filter) -> Result<Vec<Vec<Found>>> {
+        self.ranker.nearest(queries, k, filter.mask(self.rows())?.as_deref())
+    }
+}
+
+/// A chunk's own text and its cost in a context.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    pub(super) own: String,
+    pub(super) hash: blake3::Hash,
+    /// Number of tokens in its own text, and in the label of a passage that starts with it.
+    pub(super) tokens: [usize; 2],
+}
