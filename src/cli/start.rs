@@ -1,4 +1,4 @@
-//! What a command does before its work.
+//! Steps of a command before its work.
 
 use anyhow::Context;
 

@@ -1,4 +1,4 @@
-//! What a job tells while it runs.
+//! The events of a job, which it tells while it runs.
 
 /// A progress event of a running job.
 #[derive(Debug, Clone, Copy)]

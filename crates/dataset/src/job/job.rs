@@ -1,4 +1,4 @@
-//! What to index, and how.
+//! The description of a job.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a job tells when it is done.
+//! The report of a job, when it is done.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What goes to a service and what comes back.
+//! The settings of a request, and the reply.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the parser of a format makes of a body.
+//! The result of the parser of a format.
 
 use std::ops::Range;
 

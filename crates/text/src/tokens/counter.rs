@@ -1,4 +1,4 @@
-//! What sizes need of a tokenizer.
+//! The part of a tokenizer that sizes need.
 
 use chunkmill_base::error::Result;
 
