@@ -31,7 +31,7 @@ mod counting {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use chunkmill::chunk::{Spec, chunk_measured};
-    use chunkmill::document::{Document, Layer};
+    use chunkmill::document::{Document, Layer, SourceMap};
     use chunkmill::embed::kernel::{Attention, Floats, Input, Isa, Kernel, Operand, Precision, Scratch, Then};
     use chunkmill::tokens::{TokenCounter, cl100k};
 
@@ -281,7 +281,12 @@ mod counting {
         let page = |path: &str, text: &str| {
             let Document { origin, text, .. } = Document::from_text(path, text);
             move || {
-                let layer = Layer { text: text.clone(), hash: String::new(), bytes: text.len() as u64 };
+                let layer = Layer {
+                    text: text.clone(),
+                    map: SourceMap::default(),
+                    hash: String::new(),
+                    bytes: text.len() as u64,
+                };
                 drop(std::hint::black_box(Document::parse(origin.clone(), layer)));
             }
         };

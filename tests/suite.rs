@@ -46,6 +46,7 @@ mod jobs;
 mod kernels;
 mod keywords;
 mod late;
+mod layers;
 mod lifecycle;
 mod lines;
 mod links;

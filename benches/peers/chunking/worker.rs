@@ -17,7 +17,7 @@ mod pipe;
 use std::path::Path;
 
 use chunkmill::chunk::{Chunk, Spec, chunk_measured};
-use chunkmill::document::{Document, Layer, Origin};
+use chunkmill::document::{Document, Layer, Origin, SourceMap};
 use chunkmill::tokens::{TokenCounter, Unit, cl100k};
 use pipe::Text;
 use pulldown_cmark::{Options, Parser};
@@ -41,7 +41,12 @@ fn options() -> Options {
 }
 
 fn parsed(origin: &Origin, text: &Text) -> Document {
-    let layer = Layer { text: text.text.clone(), hash: String::new(), bytes: text.text.len() as u64 };
+    let layer = Layer {
+        text: text.text.clone(),
+        map: SourceMap::default(),
+        hash: String::new(),
+        bytes: text.text.len() as u64,
+    };
     Document::parse(origin.clone(), layer)
 }
 

@@ -269,6 +269,12 @@ pub enum Skip {
         /// The encoding that the bytes indicate.
         encoding: &'static str,
     },
+    /// Text in an encoding that it declares and that is not read.
+    #[error("declares the encoding {encoding:?}, which is not read; save it as UTF-8")]
+    Declared {
+        /// The encoding, as the file names it.
+        encoding: String,
+    },
     /// A file with so many NUL bytes that it is not text.
     #[error("is not text: it contains {}", value::count(*nuls, "NUL byte"))]
     Binary {
@@ -332,7 +338,7 @@ impl Skip {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "unreadable",
-            Self::Encoding { .. } | Self::Unmarked { .. } => "encoding",
+            Self::Encoding { .. } | Self::Unmarked { .. } | Self::Declared { .. } => "encoding",
             Self::Binary { .. } => "binary",
             Self::TooLarge { .. } => "too_large",
             Self::TooCostly { .. } => "too_costly",

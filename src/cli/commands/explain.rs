@@ -1,5 +1,6 @@
 //! `chunkmill explain`: every boundary of a file, and why it is there.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::Serialize;
@@ -59,6 +60,9 @@ struct Explained<'a> {
     end_line: usize,
     start_byte: usize,
     end_byte: usize,
+    /// Its bytes in the file, where these are not those of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_bytes: Option<[u64; 2]>,
     /// Size of the content in the spec's unit.
     size: usize,
     unit: &'static str,
@@ -155,6 +159,10 @@ fn explain<'a>(
         end_line,
         start_byte: chunk.range.start,
         end_byte: chunk.range.end,
+        file_bytes: (!document.source_map.is_identity()).then(|| {
+            let Range { start, end } = document.place(&chunk.range);
+            [start, end]
+        }),
         size: ruler.size_between(&chunk.prefix(document), chunk.range.clone(), chunk.suffix(document))?,
         unit,
         starts_at: chunk.boundary.to_string(),

@@ -716,7 +716,7 @@ pub fn read(source: Source) -> Result<(Origin, Layer), Quarantined> {
 /// A [`Skip`], with the origin and the hash of the bytes.
 #[doc(hidden)] // The Python module reads documents as the job does.
 pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), Quarantined> {
-    match Layer::read(bytes) {
+    match Layer::read(&origin.path, bytes) {
         Ok(layer) => Ok((origin, layer)),
         Err(Refusal { reason, hash }) => Err(Quarantined::of(origin, reason, Some(hash))),
     }

@@ -38,7 +38,7 @@ columns! {
         headings: Vec<HeadingRow> = "the headings that start in the range, with their levels: Markdown headings, top-level keys of YAML and JSON, items of source code",
         content: String = "prefix_len bytes of prefix, the document's bytes start_byte..end_byte and, if a code fence was cut, the line that closes it",
         normalized_content: Option<String> = "content as the spec normalises it; null if the spec does not",
-        start_byte: i64 = "first byte of the range in the file (UTF-16 files: in their text as UTF-8)",
+        start_byte: i64 = "first byte of the range in the file (if it is not UTF-8: in its text as UTF-8)",
         end_byte: i64 = "one past the last byte of the range",
         start_char: i64 = "start_byte in Unicode scalar values",
         end_char: i64 = "end_byte in Unicode scalar values",

@@ -1,4 +1,4 @@
-//! Seed 3's mode for large homogeneous text: windows of the target size with overlap.
+//! The mode of the design of `docs` for large homogeneous text: windows of the target size with overlap.
 //!
 //! With `respect_boundaries`, a window ends where its section ends, and small sections are merged while they fit a
 //! chunk. Without it, only footnotes and parts that are left out interrupt the text.

@@ -1,4 +1,4 @@
-//! Seed 1: sections by heading, merged forward while under the minimum, and split at blank lines if over the
+//! The design of the preset `ragdocs`: sections by heading, merged forward while under the minimum, and split at blank lines if over the
 //! maximum.
 //!
 //! Merging goes through the document once, from its start. A chunk under the minimum takes the next section,

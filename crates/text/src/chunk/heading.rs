@@ -1,4 +1,4 @@
-//! Seed 4: every heading starts a chunk, and a section over the maximum becomes windows.
+//! The design of the preset `heading-tokens`: every heading starts a chunk, and a section over the maximum becomes windows.
 //!
 //! Each section is tokenized on its own. Its windows are runs of exactly `max` of those tokens, each starting
 //! exactly `overlap` tokens before the end of the previous one; with another unit, read characters, words or lines

@@ -1,4 +1,4 @@
-//! Source code for seed 2: enough documentation is kept separate, small items merge with their siblings, and the
+//! Source code in the design of the preset `sections`: enough documentation is kept separate, small items merge with their siblings, and the
 //! end of one item never shares a chunk with the start of the next.
 //!
 //! An item (a function, a class, the file) has its own text and members. Own text that no member interrupts is one

@@ -1,4 +1,4 @@
-//! Strategy `lines`, after seed 5: a document over the threshold is cut at its headings of level 2 and 3; any
+//! The design of the preset `line-threshold`: a document over the threshold is cut at its headings of level 2 and 3; any
 //! other document is one chunk.
 //!
 //! The threshold is the spec's minimum, and the limit of a section is its maximum. Deeper headings stay inside

@@ -1,4 +1,4 @@
-//! The whole document as one chunk: seed 1 with chunking turned off, and the baseline.
+//! The whole document as one chunk: the design of `ragdocs` with chunking turned off, and the baseline.
 
 use super::piece::{Boundary, Group, Kind, Piece};
 use crate::document::{Document, trim};

@@ -1,4 +1,4 @@
-//! Seed 2: sections by heading. A small section takes the next one if its level allows, and a large one is packed
+//! The design of the preset `sections`: sections by heading. A small section takes the next one if its level allows, and a large one is packed
 //! to a target.
 //!
 //! A section under the minimum merges with the next one unless that one is deeper: a heading's short introduction

@@ -1,4 +1,4 @@
-//! Seed 3: the section tree, walked depth first.
+//! The design of the preset `docs`: the section tree, walked depth first.
 //!
 //! A section that fits with all its subsections is one chunk. Otherwise it is cut into its own text and its
 //! subsections, each by the same rule; none of a parent's own text is lost. Siblings, and a section's own text
@@ -29,7 +29,7 @@ pub(super) fn propose(packer: &Packer<'_>) -> Result<Vec<Group>> {
     parts.iter().filter_map(|part| part.packed(packer).transpose()).collect()
 }
 
-/// Returns how seed 3's modes treat a top-level block.
+/// Returns how the modes of that design treat a top-level block.
 pub(super) fn treatment(spec: &Spec, block: &Block) -> Treatment {
     match block.kind {
         BlockKind::Footnote => Treatment::Apart(Kind::Footnote),

@@ -70,7 +70,7 @@ settings! {
 /// The default of the settings that a preset defines.
 const PRESETS: DefaultValue = Words("the preset's");
 
-/// A way in which seed 3 counts tokens: another name for the unit.
+/// A way in which the design of `docs` counts tokens: another name for the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TokenEstimator {
     /// [`Unit::Estimate`].

@@ -117,7 +117,7 @@ impl Preset {
             }
             spec
         };
-        // Every policy of seed 3 starts from the same defaults.
+        // All policies of the design of `docs` start from the same defaults.
         let policy = |strategy, limits| {
             let on = [
                 Switch::RespectBoundaries,

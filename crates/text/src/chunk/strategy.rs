@@ -74,21 +74,21 @@ named!(Strategy, "a strategy");
 /// A named spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// Seed 1: `header`, 200 to 1,500 characters, overlap 50, with the parent headings.
+    /// Strategy `header`, 200 to 1,500 characters, overlap 50, with the parent headings.
     Ragdocs,
-    /// Seed 2: `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
+    /// Strategy `section`, 1,500 characters, at least 200, at most 3,000, overlap 200.
     Sections,
-    /// Seed 3 for documentation: `semantic`, 600 estimated tokens, at least 100, at most 1,000, overlap 60.
+    /// For documentation: strategy `semantic`, 600 estimated tokens, at least 100, at most 1,000, overlap 60.
     Docs,
-    /// Seed 3 for code-heavy documents: `code_aware`, 400 estimated tokens, at most 800.
+    /// For code-heavy documents, after the same design as `docs`: strategy `code_aware`, 400 estimated tokens, at most 800.
     Code,
-    /// Seed 3 for large homogeneous text: `fixed`, 500 estimated tokens, at most 600, overlap 100.
+    /// For large homogeneous text, after the same design: strategy `fixed`, 500 estimated tokens, at most 600, overlap 100.
     Fixed,
-    /// Seed 3 for text from PDFs: `semantic`, 500 estimated tokens, overlap 75.
+    /// For text from PDFs, after the same design: strategy `semantic`, 500 estimated tokens, overlap 75.
     Pdf,
-    /// Seed 4: `heading`, 512 tokens, overlap 50.
+    /// Strategy `heading`, 512 tokens, overlap 50.
     HeadingTokens,
-    /// Seed 5: `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
+    /// Strategy `lines`, documents over 500 lines are cut, sections over 1,000 lines split.
     LineThreshold,
     /// Ours: `structure`, 32 to 128 tokens.
     Structure,

@@ -14,12 +14,13 @@ use super::parsed::Heading;
 use super::position::Positions;
 use super::room::{self, Room};
 use super::security::{self, MANY_SIGNALS, Signal};
+use super::source_map::SourceMap;
 use super::white_space::{is_blank, trim};
 use super::{anchor, code, data_url, markdown, structured, text};
 
 /// Version of this module's output. It is recorded in every dataset. Increase it when a change here can alter a
 /// block, a section, a tag or a position.
-pub const PARSER_VERSION: u32 = 5;
+pub const PARSER_VERSION: u32 = 6;
 
 /// Flag of a document with more than [`MAX_TAGS`] tags. The rest are not recorded.
 pub const MANY_TAGS: &str = "many_tags";
@@ -40,6 +41,8 @@ pub struct Document {
     pub format: Format,
     /// The whole text, including any byte order mark and front matter.
     pub text: String,
+    /// Where each part of the text is in the file.
+    pub source_map: SourceMap,
     /// The text without byte order mark and front matter. This part is chunked. If there is no other text, it is the
     /// front matter itself, without the lines around it.
     pub body: Range<usize>,
@@ -114,7 +117,7 @@ impl Document {
     fn read(origin: Origin, layer: Layer, room: &mut Room) -> Self {
         room.take_text(&layer.text);
         let format = Format::of_path(&origin.path);
-        let text = layer.text;
+        let Layer { text, map, hash, bytes } = layer;
         let mut body = (if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })..text.len();
         let mut flags = Vec::new();
         let mut front = front_matter::FrontMatter::default();
@@ -176,8 +179,9 @@ impl Document {
             flags.push(MANY_SIGNALS);
         }
         Self {
-            content_hash: layer.hash,
-            bytes: layer.bytes,
+            content_hash: hash,
+            bytes,
+            source_map: map,
             format,
             positions,
             body,
@@ -204,6 +208,11 @@ impl Document {
     #[must_use]
     pub fn from_text(path: &str, text: impl Into<String>) -> Self {
         Self::parse(path.into(), Layer::from(text.into()))
+    }
+
+    /// Returns the bytes of the file that a range of the text was read from.
+    pub fn place(&self, range: &Range<usize>) -> Range<u64> {
+        self.source_map.place(&self.text, range)
     }
 
     /// Returns the blocks that start in a range.

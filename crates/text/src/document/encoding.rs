@@ -1,13 +1,24 @@
-//! From the bytes of a file to its text. Decoding is strict: nothing is replaced or guessed. A file is UTF-8, or
-//! UTF-16 with a byte order mark. Any other file is refused, and the reason says what it seems to be.
+//! From the bytes of a file to its text. Decoding is strict: nothing is replaced or guessed. A file is UTF-8, or UTF-16
+//! with a byte order mark, or Latin-1 if it declares that. Any other file is refused, and the reason says what it seems
+//! to be.
+//!
+//! A declaration is a comment in one of the first two lines, as Python reads it (PEP 263) and editors do:
+//! `# -*- coding: latin-1 -*-`. In Python files, the mark `-*-` may be absent. A file that is valid UTF-8 is read as
+//! UTF-8 whatever it declares: text in Latin-1 is practically never valid UTF-8 by chance.
 
 use chunkmill_base::error::Skip;
+
+use super::format::{Format, Language};
+use super::source_map::{SourceMap, Width};
 
 /// A text may contain a stray NUL; a file with more than one in this many bytes is something else.
 const BYTES_PER_NUL: usize = 1000;
 
-/// Decodes the bytes of a document.
-pub(super) fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
+/// Number of bytes in which a declaration is searched.
+const MAX_DECLARATION: usize = 1024;
+
+/// Decodes the bytes of a document of this format, and maps the text to them.
+pub(super) fn decode(bytes: Vec<u8>, format: Format) -> Result<(String, SourceMap), Skip> {
     match bytes.as_slice() {
         [0xFF, 0xFE, 0, 0, ..] if bytes.len().is_multiple_of(4) => Err(unmarked("UTF-32LE")),
         [0, 0, 0xFE, 0xFF, ..] => Err(unmarked("UTF-32BE")),
@@ -19,7 +30,8 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, Skip> {
         _ => match nuls(&bytes) {
             Some(reason) => Err(reason),
             None => String::from_utf8(bytes)
-                .map_err(|error| Skip::Encoding { encoding: "UTF-8", offset: error.utf8_error().valid_up_to() }),
+                .map(|text| (text, SourceMap::default()))
+                .or_else(|error| declared(error.as_bytes(), format, error.utf8_error().valid_up_to())),
         },
     }
 }
@@ -55,7 +67,7 @@ fn nuls(bytes: &[u8]) -> Option<Skip> {
     })
 }
 
-fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Skip> {
+fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<(String, SourceMap), Skip> {
     const BOM: usize = 2;
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text = String::with_capacity(bytes.len());
@@ -65,5 +77,43 @@ fn utf16(encoding: &'static str, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Resu
         text.push(c);
         offset += 2 * c.len_utf16();
     }
-    if rest.is_empty() { Ok(text) } else { Err(Skip::Encoding { encoding, offset }) }
+    if !rest.is_empty() {
+        return Err(Skip::Encoding { encoding, offset });
+    }
+    let map = SourceMap::new(&text, BOM, Width::Utf16);
+    Ok((text, map))
+}
+
+/// Decodes bytes that are not UTF-8 from `offset` on as they declare.
+fn declared(bytes: &[u8], format: Format, offset: usize) -> Result<(String, SourceMap), Skip> {
+    let Some(name) = declaration(bytes, format) else { return Err(Skip::Encoding { encoding: "UTF-8", offset }) };
+    // As Python does: case, `_` and `-`, and what follows `latin-1-` do not matter.
+    let plain = name.to_ascii_lowercase().replace('_', "-");
+    let is = |known: &str| plain == known || plain.strip_prefix(known).is_some_and(|rest| rest.starts_with('-'));
+    if ["latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1"].into_iter().any(is) {
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        let map = SourceMap::new(&text, 0, Width::Byte);
+        return Ok((text, map));
+    }
+    if is("utf-8") || is("utf8") {
+        return Err(Skip::Encoding { encoding: "UTF-8", offset });
+    }
+    Err(Skip::Declared { encoding: name })
+}
+
+/// Returns the name of the encoding that a file declares in one of its first two lines.
+fn declaration(bytes: &[u8], format: Format) -> Option<String> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let mut lines = bytes[..bytes.len().min(MAX_DECLARATION)].split(|byte| matches!(byte, b'\n' | b'\r'));
+    let in_line = |line: &[u8]| {
+        let comment = match format {
+            Format::Code(Language::Python) => line.trim_ascii_start().strip_prefix(b"#")?,
+            _ => &line[memchr::memmem::find(line, b"-*-")?..],
+        };
+        let at = memchr::memmem::find(comment, b"coding")? + "coding".len();
+        let rest = comment[at..].strip_prefix(b":").or_else(|| comment[at..].strip_prefix(b"="))?.trim_ascii_start();
+        let name = &rest[..rest.iter().take_while(|byte| is_name(byte)).count()];
+        (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+    };
+    lines.by_ref().take(2).find_map(in_line)
 }

@@ -1,8 +1,11 @@
-//! The text of a file: the door through which every text comes in, whatever its encoding.
+//! The layer of text in a file: what is chunked, and where each part of it is in the file. Every text comes in through
+//! this door, whatever its format and encoding.
 
 use chunkmill_base::error::Skip;
 
 use super::encoding::decode;
+use super::format::Format;
+use super::source_map::SourceMap;
 
 /// The largest document that can be read, 1 GiB: offsets are stored in 32 bits, also in Arrow string columns.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -11,8 +14,10 @@ pub const MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// The text. A UTF-8 file is kept byte for byte, including its byte order mark, so offsets into the text are
-    /// offsets into the file; a UTF-16 file is transcoded without its byte order mark.
+    /// offsets into the file; a file in another encoding is transcoded without its byte order mark.
     pub text: String,
+    /// Where each part of the text is in the file.
+    pub map: SourceMap,
     /// BLAKE3 hash of the file's bytes, in hexadecimal.
     pub hash: String,
     /// Size of the file in bytes.
@@ -29,18 +34,19 @@ pub struct Refusal {
 }
 
 impl Layer {
-    /// Reads the bytes of a file. Reading is strict: nothing is replaced silently.
+    /// Reads the bytes of the file at a path, which determines the format. Reading is strict: nothing is replaced silently.
     ///
     /// # Errors
-    /// A [`Refusal`] if they are over [`MAX_BYTES`], or not text in UTF-8 (or UTF-16 with a byte order mark).
-    pub fn read(bytes: Vec<u8>) -> Result<Self, Refusal> {
+    /// A [`Refusal`] if they are over [`MAX_BYTES`], or not text in UTF-8, in UTF-16 with a byte order mark,
+    /// or in Latin-1 that is declared.
+    pub fn read(path: &str, bytes: Vec<u8>) -> Result<Self, Refusal> {
         let hash = hash(&bytes);
         let size = bytes.len() as u64;
         if size > MAX_BYTES {
             return Err(Refusal { reason: Skip::TooLarge { bytes: size, limit: MAX_BYTES }, hash });
         }
-        match decode(bytes) {
-            Ok(text) => Ok(Self { text, hash, bytes: size }),
+        match decode(bytes, Format::of_path(path)) {
+            Ok((text, map)) => Ok(Self { text, map, hash, bytes: size }),
             Err(reason) => Err(Refusal { reason, hash }),
         }
     }
@@ -49,7 +55,7 @@ impl Layer {
 impl From<String> for Layer {
     /// Returns the layer of a text that is not a file: that of a UTF-8 file with this text.
     fn from(text: String) -> Self {
-        Self { hash: hash(text.as_bytes()), bytes: text.len() as u64, text }
+        Self { hash: hash(text.as_bytes()), map: SourceMap::default(), bytes: text.len() as u64, text }
     }
 }
 

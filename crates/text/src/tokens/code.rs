@@ -1,4 +1,4 @@
-//! The characters of a document that are code: seed 3's estimate counts them differently from prose.
+//! The characters of a document that are code: the unit `estimate` counts them differently from prose.
 
 use std::ops::Range;
 

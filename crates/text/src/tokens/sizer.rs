@@ -8,7 +8,7 @@ use super::unit::Unit;
 use super::words;
 use crate::document::{around_data_urls, line};
 
-/// Number of characters of code that seed 3 counts as one token.
+/// Number of characters of code that the unit `estimate` counts as one token.
 pub(super) const CHARS_PER_TOKEN: usize = 4;
 
 /// A way to measure texts in one unit.

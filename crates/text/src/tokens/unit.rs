@@ -12,7 +12,7 @@ pub enum Unit {
     /// 1.3 times the number of words, rounded down: an estimate of tokens. Words are separated by white space; a
     /// character of a script like Chinese is a word too, and a run of more than 32 other characters is several.
     Words,
-    /// Seed 3's estimate of tokens: 1.3 times the number of these words outside code blocks, rounded down,
+    /// The estimate of tokens of the preset `docs`: 1.3 times the number of these words outside code blocks, rounded down,
     /// and a quarter of the number of characters inside them, rounded down.
     Estimate,
     /// Tokens of the embedding model's own tokenizer, without the special ones it adds.
