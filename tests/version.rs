@@ -50,8 +50,7 @@ fn with_verbose_it_names_every_feature() {
     let manifest = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
     let features = manifest["features"].as_table().unwrap();
-    let declared: BTreeSet<&str> =
-        features.keys().map(String::as_str).filter(|name| *name != "default").collect();
+    let declared: BTreeSet<&str> = features.keys().map(String::as_str).filter(|name| *name != "default").collect();
     let row = row(&run(home.path(), &["--version", "--verbose"]).1, "features");
     let (compiled, left_out) = row.strip_suffix(')').and_then(|row| row.split_once(" (left out: ")).unwrap();
     let names = |list: &'static str| list.split(", ").filter(|name| *name != "none").collect::<BTreeSet<_>>();

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::analysis::analyse;
-use chunkmill_eval::report::*;
+use chunkmill_eval::data::report::*;
+use chunkmill_eval::findings::analysis::analyse;
 use serde_json::{Map, Value, json};
 
 /// Seeded numbers in 0..1 (SplitMix64, Steele et al. 2014).

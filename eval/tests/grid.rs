@@ -1,7 +1,7 @@
 //! Sweep files: which cells they produce, which ones they leave out, and how bad files are reported.
 
 use chunkmill::config::Options;
-use chunkmill_eval::grid::{Plan, parse};
+use chunkmill_eval::run::plan::{Plan, parse};
 use proptest::prelude::*;
 
 fn plan(text: &str) -> Plan {

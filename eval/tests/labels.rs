@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Scored, ScoredPlace, State, to_jsonl};
+use chunkmill_eval::labels::set::{LabelSet, Scored, ScoredPlace, State, to_jsonl};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};

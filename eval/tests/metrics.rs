@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use chunkmill_eval::metrics::{
+use chunkmill_eval::score::metrics::{
     Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Ties, Touch, evidence, ordered, precision_omega, solid,
     text, within_budget,
 };

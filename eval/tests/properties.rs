@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use chunkmill_eval::metrics::{
+use chunkmill_eval::score::metrics::{
     Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, text, within_budget,
 };
 use proptest::prelude::*;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::record::{Answer, ChunkPlace, HandedOver};
-use chunkmill_eval::report::EvidenceCounts;
-use chunkmill_eval::score::{Chunks, Judge, ScoringOptions, score};
-use chunkmill_eval::sweep::Labelled;
+use chunkmill_eval::data::record::{Answer, ChunkPlace, HandedOver};
+use chunkmill_eval::data::report::EvidenceCounts;
+use chunkmill_eval::run::sweep::Labelled;
+use chunkmill_eval::score::judge::{Chunks, Judge, ScoringOptions, score};
 use tempfile::TempDir;
 
 use crate::common::folder;

@@ -1,7 +1,7 @@
 //! Intervals contain the truth as often as they claim, tests are wrong as rarely as they claim, and orders equal
 //! those of a slower method. The figures of SciPy were printed by its version 1.17.1.
 
-use chunkmill_eval::stats::{
+use chunkmill_eval::score::stats::{
     Bootstrap, Clustered, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean, minimum_detectable_effect,
     normal_cdf, normal_quantile, pareto, probability_best, randomisation, student_quantile,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Query, Reference, SYNTHETIC, State};
+use chunkmill_eval::labels::set::{LabelSet, Query, Reference, SYNTHETIC, State};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};

@@ -8,10 +8,10 @@ use chunkmill::value::{choices, count};
 
 use super::lost::{QUESTION, broken, lost};
 use super::pair::PairArgs;
-use crate::analysis::figure;
-use crate::change::{Change, Changes, Means, Moved, changes};
-use crate::labels::beginning;
-use crate::report::Report;
+use crate::data::report::Report;
+use crate::findings::analysis::figure;
+use crate::findings::change::{Change, Changes, Means, Moved, changes};
+use crate::labels::set::beginning;
 
 /// Width of the column of setting names; a longer name shifts only its own line.
 const NAME: usize = 44;

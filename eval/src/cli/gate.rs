@@ -8,14 +8,14 @@ use chunkmill::value::{Value, count};
 
 use super::diff::moved;
 use super::lost::{broken, lost};
-use crate::analysis::{figure, signed};
-use crate::assemble::Measured;
-use crate::change::{Change, Means};
-use crate::files::replace;
-use crate::gate::{Check, Outcome, State, Thresholds, gate};
-use crate::render::junit::junit;
-use crate::report::Report;
-use crate::sweep::{Labelled, Run};
+use crate::data::files::replace;
+use crate::data::report::Report;
+use crate::findings::analysis::{figure, signed};
+use crate::findings::assemble::Measured;
+use crate::findings::change::{Change, Means};
+use crate::findings::gate::{Check, Outcome, State, Thresholds, gate};
+use crate::run::sweep::{Labelled, Run};
+use crate::show::render::junit::junit;
 
 /// Most rows of the table that are shown although nothing is wrong with them.
 const ROWS: usize = 36;

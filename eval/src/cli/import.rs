@@ -7,8 +7,8 @@ use chunkmill::error::exit;
 use chunkmill::value::count;
 use clap::{Args, Subcommand};
 
-use crate::files::refuse_overlap;
-use crate::import::{
+use crate::data::files::refuse_overlap;
+use crate::labels::import::{
     Imported, beir, chroma, conteb, fetched, hicbench, legalbench_rag, miracl, narrativeqa, qasper, squad, trec,
 };
 

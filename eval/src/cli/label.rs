@@ -10,10 +10,10 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
-use crate::files::refuse_inside;
-use crate::import::{Documents, documents, write_documents};
-use crate::label::{Outcome, Proposer, Questions, session};
-use crate::labels::{CORPUS, commit, settle, stage, was_interrupted};
+use crate::data::files::refuse_inside;
+use crate::labels::ask::{Outcome, Proposer, Questions, session};
+use crate::labels::import::{Documents, documents, write_documents};
+use crate::labels::set::{CORPUS, commit, settle, stage, was_interrupted};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\

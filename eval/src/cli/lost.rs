@@ -1,8 +1,8 @@
 //! How lost evidence and broken questions are shown on a terminal.
 
-use crate::analysis::figure;
-use crate::change::{Broken, Evidence};
-use crate::labels::beginning;
+use crate::findings::analysis::figure;
+use crate::findings::change::{Broken, Evidence};
+use crate::labels::set::beginning;
 
 /// Maximum number of characters of a question.
 pub(super) const QUESTION: usize = 80;

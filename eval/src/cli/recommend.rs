@@ -15,15 +15,15 @@ use serde_json::json;
 
 use super::label::{label, prepare};
 use super::sweep::{Progress, command, environment, now};
-use crate::assemble::Measured;
-use crate::files::{refuse_inside, remove_file, replace};
-use crate::grid;
-use crate::label::Questions;
-use crate::labels::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
-use crate::recommend::{SWEEP, sentences};
-use crate::render;
-use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
-use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
+use crate::data::files::{refuse_inside, remove_file, replace};
+use crate::findings::assemble::Measured;
+use crate::labels::ask::Questions;
+use crate::labels::set::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
+use crate::labels::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
+use crate::run::plan;
+use crate::run::sweep::{Labelled, Run, Settings, check_models, sweep};
+use crate::show::recommend::{SWEEP, sentences};
+use crate::show::render;
 
 /// What is in the folder of the result: the labels, the run and its settings.
 const LABELS: &str = "labels";
@@ -71,10 +71,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let labelled = Labelled::read(&set)?;
     let file = args.out.join(FILE);
     replace(&file, SWEEP.as_bytes())?;
-    let plan = grid::read(&file, options)?;
+    let plan = plan::read(&file, options)?;
     let out = args.out.join(RUN);
     let models = check_models(&plan)?;
-    let start = |plan: &grid::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
+    let start = |plan: &plan::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
     let run = start(&plan);
     let mut progress = Progress::new();
     let limit = Duration::from_secs(args.minutes.saturating_mul(60));

@@ -7,10 +7,10 @@ use chunkmill::error::exit;
 use serde_json::json;
 
 use super::lost::lost;
-use crate::assemble::Measured;
-use crate::render::{self, Baseline};
-use crate::report::Report;
-use crate::sweep::{Labelled, Run};
+use crate::data::report::Report;
+use crate::findings::assemble::Measured;
+use crate::run::sweep::{Labelled, Run};
+use crate::show::render::{self, Baseline};
 
 /// Largest number of ways to search the datasets for which TREC files are written by default: about two megabytes
 /// each.

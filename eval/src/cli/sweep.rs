@@ -12,13 +12,13 @@ use chunkmill::value::count;
 use serde_json::json;
 
 use super::report::{OutputArgs, write};
-use crate::assemble::Measured;
-use crate::grid::{self, Plan};
-use crate::labels::corpus_of;
-use crate::record::Record;
-use crate::score::{Chunks, Judge};
-use crate::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
-use crate::worker::{Chunked, Request, delegate};
+use crate::data::record::Record;
+use crate::findings::assemble::Measured;
+use crate::labels::set::corpus_of;
+use crate::run::plan::{self, Plan};
+use crate::run::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
+use crate::run::worker::{Chunked, Request, delegate};
+use crate::score::judge::{Chunks, Judge};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let Args { labels, sweep: file, out, list, verify, keep_datasets, output, embedding, threads } = args;
     let json = output.json;
     let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
-    let plan = grid::read(&file, flags.or(environment()?))?;
+    let plan = plan::read(&file, flags.or(environment()?))?;
     if list {
         return print_plan(&plan, json);
     }

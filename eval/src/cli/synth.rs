@@ -8,8 +8,8 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
 
-use crate::files::refuse_overlap;
-use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
+use crate::data::files::refuse_overlap;
+use crate::labels::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -8,7 +8,7 @@ use chunkmill::error::exit;
 use chunkmill::value::count;
 use serde_json::{Value, json};
 
-use crate::labels::{Checked, LabelSet, State};
+use crate::labels::set::{Checked, LabelSet, State};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
