@@ -1,6 +1,6 @@
 //! At which costs is a cell worth its price? Computes the Pareto fronts of quality against each cost.
 
-use super::direction;
+use super::ranking::direction;
 use crate::data::report::{Cell, Report};
 use crate::score::stats::pareto;
 

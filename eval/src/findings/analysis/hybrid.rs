@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::clusters::Clusters;
+use super::comparison::{compare, paired};
 use super::figures::{figure, signed};
-use super::{Clusters, compare, direction, paired};
+use super::ranking::direction;
 use crate::data::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
 use crate::score::stats::{Clustered, mean};
 

@@ -5,8 +5,9 @@
 
 use chunkmill::value::count;
 
+use super::clusters::Clusters;
 use super::figures::figure;
-use super::{Clusters, direction};
+use super::ranking::direction;
 use crate::data::report::{Cell, Report};
 use crate::score::judge::in_context;
 use crate::score::stats::{Clustered, POWER, minimum_detectable_effect, unseen};

@@ -5,9 +5,11 @@ use chunkmill::chunk::Preset;
 use chunkmill::search::Mode;
 use chunkmill::value::count;
 
+use super::clusters::Clusters;
 use super::figures::figure;
+use super::hybrid;
+use super::ranking::direction;
 use super::ties::{favoured, untold};
-use super::{Clusters, direction, hybrid};
 use crate::data::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
 use crate::score::stats::{Clustered, HeldOut, POWER, held_out, minimum_detectable_effect};
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
 
-use super::Measured;
+use super::measured::Measured;
 use crate::data::files::replace;
 use crate::data::record::{Record, VariantRecord, file_name};
 use crate::data::trec;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use super::difference::{Change, Moved};
 use super::questions::{Questions, Value};
-use super::{Change, Moved};
 
 /// A question that broke: in some setting, it now has at most half of what it had.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use chunkmill::error::{Error, Result};
 
-use super::{Evidence, Means, Moved};
+use super::difference::{Means, Moved};
+use super::evidence::Evidence;
 use crate::data::report::{Cell, QueryRecord, Report};
 use crate::score::stats::mean;
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, State, Thresholds};
+use super::check::{Check, State};
+use super::thresholds::Thresholds;
 use crate::data::report::{Cell, Report};
 use crate::findings::analysis::figure;
 

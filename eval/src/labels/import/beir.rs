@@ -11,8 +11,8 @@ use chunkmill::error::Result;
 use chunkmill::value::count;
 use serde_json::{Map, Value};
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Judged, Source, file_name};
 use super::table::{each, needed, of_split, part};
 use crate::labels::set::Place;

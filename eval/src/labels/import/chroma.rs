@@ -9,8 +9,8 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Numbers, Placed, Source, offset, placed, quoted};
 use super::table::{Loose, separated};
 use crate::labels::set::{Query, Reference};

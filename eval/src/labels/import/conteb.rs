@@ -12,8 +12,8 @@ use std::path::Path;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Assembly, Numbers, file_name, quoted};
 use super::table::{each, needed, of_split};
 use crate::labels::set::{Query, Reference};

@@ -12,8 +12,8 @@ use std::path::Path;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Numbers, Source, file_name, not_in_document, quoted};
 use super::table::{each, needed};
 use crate::labels::set::{Finder, Query, Reference, id};

@@ -11,8 +11,8 @@ use std::path::{Component, Path};
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Numbers, Placed, Source, bytes_of, placed, quoted};
 use super::table::{Loose, each, needed};
 use crate::labels::set::{Place, Query, Reference};

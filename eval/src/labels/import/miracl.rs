@@ -13,8 +13,8 @@ use std::path::Path;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Assembly, file_name, quoted};
 use super::table::{each, needed};
 use super::trec::judgements;

@@ -8,8 +8,8 @@ use std::path::Path;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Numbers, file_name};
 use super::table::{each, tables};
 use crate::labels::set::{Query, Reference, id};

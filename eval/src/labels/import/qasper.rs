@@ -11,8 +11,8 @@ use std::path::Path;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Assembly, by_votes, file_name, not_in_document, quoted};
 use super::table::{self, Loose, each, tables};
 use crate::labels::set::{Finder, Place, Query, Reference, id, words};

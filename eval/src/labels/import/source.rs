@@ -10,8 +10,8 @@ use chunkmill::value::count;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use crate::data::files::{NOT_UTF8, Text};
 use crate::labels::set::{Finder, Place, Query, Quote, Reference, beginning};
 

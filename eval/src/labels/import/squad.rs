@@ -12,8 +12,8 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Assembly, Placed, Source, by_votes, file_name, offset, placed, quoted};
 use super::table::{self, Loose, each, form, tables};
 use crate::labels::set::{Place, Query, Reference, id, optional_id};

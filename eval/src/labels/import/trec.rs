@@ -9,8 +9,8 @@ use chunkmill::document::MAX_BYTES;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 
-use super::Imported;
 use super::flaws::Flaws;
+use super::imported::Imported;
 use super::source::{Judged, Source};
 use crate::labels::set::Place;
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Quote;
+use super::label_set::LabelSet;
+use super::question::{Place, Query, Quote};
 
 /// The current state of a labelled text. The first rule that applies decides:
 ///
@@ -227,5 +228,29 @@ impl<'a> Search<'a> {
             end -= 1;
         }
         Piece { from, at, size: end.saturating_sub(from) }
+    }
+}
+
+/// The current state of one place of a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Position of its question in the set.
+    pub query: usize,
+    /// Position among the question's references.
+    pub reference: usize,
+    /// Position among the reference's alternatives.
+    pub alternative: usize,
+    /// Position among the alternative's places.
+    pub place: usize,
+    /// Whether it still fits, and where it is.
+    pub state: State,
+}
+
+impl Checked {
+    /// Returns its question and its place in a set of labels.
+    #[must_use]
+    pub fn of<'l>(&self, labels: &'l LabelSet) -> (&'l Query, &'l Place) {
+        let query = &labels.queries[self.query];
+        (query, &query.references[self.reference].any[self.alternative][self.place])
     }
 }

@@ -8,7 +8,10 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 
-use super::{Checked, Corpus, LabelSet, Quote, State, drift};
+use super::corpus::Corpus;
+use super::drift::{self, Checked, State};
+use super::label_set::LabelSet;
+use super::question::Quote;
 
 /// A text of at least this many characters, not counting white space, does not repeat in a corpus by chance.
 pub(crate) const DUPLICATE: usize = 40;

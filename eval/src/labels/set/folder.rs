@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::Result;
 
-use super::{CORPUS, QUERIES};
 use crate::data::files::{remove, rename, sync_folder};
+
+/// The documents, in a set's folder.
+pub const CORPUS: &str = "corpus";
+
+/// The questions, in a set's folder.
+pub const QUERIES: &str = "queries.jsonl";
 
 /// Folder in which a new set is written. It means nothing yet.
 const STAGING: &str = ".chunkmill-import";

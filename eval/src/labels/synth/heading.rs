@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use chunkmill::document::{BlockKind, Document};
 
+use super::candidate::{Candidate, Kind, SIZE};
 use super::texts::{Text, Texts};
 use super::words::{has_letter, trimmed, words_of};
-use super::{Candidate, Kind, SIZE};
 
 /// Returns a question for each section whose heading, with as many of the headings above it as needed, is specific
 /// enough. If several sections have the same heading, at least one of the headings above it is always included.

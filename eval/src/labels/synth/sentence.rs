@@ -4,9 +4,9 @@ use std::ops::{Range, RangeInclusive};
 
 use chunkmill::document::Document;
 
+use super::candidate::{Candidate, Kind, SIZE};
 use super::texts::{Text, Texts};
 use super::words::{folded, has_letter, sentences, trimmed, words};
-use super::{Candidate, Kind, SIZE};
 
 /// Number of words in a usable sentence. A shorter one is often not a sentence, a longer one a list.
 const SENTENCE: RangeInclusive<usize> = 6..=40;

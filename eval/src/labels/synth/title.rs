@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use chunkmill::document::Document;
 
+use super::candidate::{Candidate, Kind, SIZE};
 use super::texts::{Text, Texts};
 use super::words::{folded, has_letter, trimmed, words, words_of};
-use super::{Candidate, Kind, SIZE};
 
 /// Smallest number of characters in a term.
 const SHORTEST: usize = 4;

@@ -14,20 +14,23 @@
 //!
 //! Every value is in 0..=1, and larger is better. Without results, or without anything to find, every value is 0.
 //! The caller decides whether a question with nothing to find counts at all.
+//!
+//! | file | question it answers |
+//! | --- | --- |
+//! | `ratio` | How large is a part, if there is a whole? |
+//! | `spans` | Which bytes do several ranges cover together? |
+//! | `text` | How much of the evidence does a text contain, and how much else? |
+//! | `rank` | How early does the evidence appear? |
+//! | `budget` | What fits a budget? |
 
 mod budget;
 mod rank;
+mod ratio;
 mod spans;
 mod text;
 
 pub use budget::within_budget;
 pub use rank::{Coverage, Gain, Ranking, Ties, ordered};
+pub use ratio::ratio;
 pub use spans::{Cover, Span, solid};
 pub use text::{Evidence, Target, TextScores, Touch, evidence, precision_omega, text};
-
-/// Divides two sizes; returns 0 if the divisor is 0.
-#[expect(clippy::cast_precision_loss, reason = "texts and lists are shorter than 2^53")]
-#[must_use]
-pub fn ratio(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::ratio;
+use super::ratio::ratio;
 use super::spans::{Cover, Span};
 use super::text::Target;
 

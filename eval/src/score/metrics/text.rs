@@ -5,7 +5,7 @@
 //! restores the other reading for [`precision_omega`]), and text that two references of a question share counts
 //! once as wanted text.
 
-use super::ratio;
+use super::ratio::ratio;
 use super::spans::{Cover, Span};
 
 /// Something to find: a piece of evidence and how much it matters.

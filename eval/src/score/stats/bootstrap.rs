@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::clustered::Clustered;
-use super::float;
+use super::mean::float;
 use super::normal::{normal_cdf, student_quantile};
 use super::rng::SplitMix;
 

@@ -1,6 +1,6 @@
 //! Values of questions that resemble each other and are therefore drawn together.
 
-use super::float;
+use super::mean::float;
 
 /// Values by cluster: their sums and counts. A cluster is drawn with all its values, so questions about one place
 /// count as one piece of evidence where they agree.

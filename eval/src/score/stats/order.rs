@@ -1,6 +1,6 @@
 //! Orders: which points are not beaten, and how well two orders agree.
 
-use super::float;
+use super::mean::float;
 
 /// Returns which points of (cost, quality) are on the Pareto front: no other point costs at most as much, is at
 /// least as good, and differs in one of the two. Equal points are on the front together.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::float;
+use super::mean::float;
 use super::rng::SplitMix;
 
 /// Number of differences whose sums are looked up together: 256 sums for each group of eight.

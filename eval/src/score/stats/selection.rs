@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::bootstrap::Bootstrap;
 use super::clustered::Clustered;
-use super::float;
+use super::mean::float;
 use super::rng::SplitMix;
 
 /// Number of samples that are processed together.

@@ -6,6 +6,7 @@ use chunkmill::cli::visible;
 use chunkmill::value;
 
 use super::baseline::{Baseline, sure};
+use super::prose::{hybrid_leaders, hybrid_sentence, prose};
 use super::view::{View, bytes, chance, count, difference, share};
 use crate::data::report::{Cell, Report};
 use crate::findings::change::{Broken, Evidence};
@@ -98,12 +99,8 @@ fn against(view: &View, cell: &Cell) -> String {
 
 fn hybrid(view: &View, text: &mut String) {
     let Some(verdict) = view.report.verdict.as_ref().filter(|verdict| !verdict.hybrid.is_empty()) else { return };
-    let _ = writeln!(
-        text,
-        "### Hybrid search compared with its halves\n\n{}\n",
-        super::hybrid_sentence(view.report, verdict)
-    );
-    for verdict in super::hybrid_leaders(view, 3) {
+    let _ = writeln!(text, "### Hybrid search compared with its halves\n\n{}\n", hybrid_sentence(view.report, verdict));
+    for verdict in hybrid_leaders(view, 3) {
         let _ = writeln!(text, "- {}: {}", escape(&verdict.hybrid), sentence(&verdict.text));
     }
     text.push('\n');
@@ -190,7 +187,7 @@ fn broken(broken: &[Broken], text: &mut String) {
 
 /// Renders a text in which settings are code.
 fn sentence(text: &str) -> String {
-    super::prose(text, escape, |code| format!("`{}`", visible(code).replace(['\n', '\t'], " ")))
+    prose(text, escape, |code| format!("`{}`", visible(code).replace(['\n', '\t'], " ")))
 }
 
 /// Escapes text that Markdown and its inline HTML then show literally, on one line.

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Section, Text, details, each, figure, name};
+use super::parts::{Section, details, each, figure, name};
 use crate::data::report::{Cell, Summary};
 use crate::score::judge::{all_in_context, in_context, in_tokens};
 use crate::show::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, count, counted, percent, share, summary, whole};
 
 /// Height of the plot in pixels.

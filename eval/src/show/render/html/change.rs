@@ -1,10 +1,11 @@
 //! The changes since a baseline: what a reader must know at once, above everything else, and the details.
 
-use super::{Section, Text, capital, details, each, name, row, sentence, table};
+use super::parts::{Section, capital, details, each, name, row, sentence, table};
 use crate::data::report::Cell;
 use crate::findings::change::{Broken, Change, Evidence, LostQuestion, Moved};
 use crate::findings::gate::State;
 use crate::show::render::baseline::{Baseline, sure};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, counted, difference, share, whole};
 
 /// Largest number of changes listed.

@@ -1,6 +1,6 @@
 //! Costs: of storage, of indexing, and of reading.
 
-use super::{Section, build_name, row, table};
+use super::parts::{Section, build_name, row, table};
 use crate::data::report::{Cell, Spread};
 use crate::show::render::view::{View, bytes, count, percent, significant, whole};
 

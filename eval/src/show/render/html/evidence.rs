@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Section, build_name, name, row, table};
+use super::parts::{Section, build_name, name, row, table};
 use crate::data::report::{Cell, EvidenceCounts};
 use crate::show::render::view::{View, counted, percent, whole};
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Section, Text, capital, details};
+use super::parts::{Section, capital, details};
 use crate::data::report::Cell;
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, setting};
 
 /// The settings that span the maps. All other settings are the same within a group.

@@ -1,8 +1,10 @@
 //! Time per question, by way to search.
 
-use super::{Section, Text, details, modes, name, row, table};
+use super::modes;
+use super::parts::{Section, details, name, row, table};
 use crate::data::report::{Cell, Percentiles, Spread};
 use crate::show::render::svg::Scale;
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, significant};
 
 pub(super) fn section(view: &View) -> Option<Section> {

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{Section, Text, details, each, name, row, table};
+use super::parts::{Section, details, each, name, row, table};
 use crate::data::report::{Cell, Correction, Metric};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, chance, counted, difference, number, percent, significant, summary, whole};
 
 /// Metrics with a column, in addition to the primary metric.

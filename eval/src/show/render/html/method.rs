@@ -3,9 +3,10 @@
 use chunkmill::value::noun;
 
 use super::leaderboard::correction;
-use super::{Section, Text, details, each};
+use super::parts::{Section, details, each};
 use crate::data::report::Report;
 use crate::findings::analysis::Clusters;
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, bytes, counted, percent, whole};
 
 pub(super) fn section(view: &View) -> Section {

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::{Section, Text, build_name, capital, each};
+use super::parts::{Section, build_name, capital, each};
 use crate::data::report::{Cell, HybridVerdict};
-use crate::show::render::hybrid_sentence;
+use crate::show::render::prose::hybrid_sentence;
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, difference};
 
 /// Largest number of datasets listed, and of further datasets where fusing does harm.

@@ -1,9 +1,10 @@
 //! Quality against cost: one scatter plot per cost, with the settings that no other setting beats on both.
 
-use super::{Section, Text, details, figure, row, table};
+use super::parts::{Section, details, figure, row, table};
 use crate::data::report::Cell;
 use crate::findings::analysis::quality_beside;
 use crate::show::render::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, counted, number, significant, summary};
 
 /// Height of a drawing in pixels.

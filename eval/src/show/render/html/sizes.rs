@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Section, Text, capital, details, each, figure, row, table};
+use super::parts::{Section, capital, details, each, figure, row, table};
 use crate::data::report::{Cell, Summary};
 use crate::show::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, setting};
 
 /// Height of a drawing in pixels.

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Text, budgets, details, each, plot, sentence};
+use super::parts::{details, each, sentence};
+use super::{budgets, plot};
 use crate::data::report::{Cell, Report, Verdict};
 use crate::findings::analysis::{Clusters, favoured};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, chance, counted, percent, share, whole};
 
 pub(super) fn header(view: &View, change: &str) -> String {

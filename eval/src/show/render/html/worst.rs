@@ -3,8 +3,9 @@
 
 use std::fmt::Write;
 
-use super::{Section, Text, each};
+use super::parts::{Section, each};
 use crate::data::report::{EvidenceText, RetrievedText, WorstQuery};
+use crate::show::render::text::Text;
 use crate::show::render::view::{View, counted, significant};
 
 pub(super) fn section(view: &View) -> Option<Section> {
