@@ -17,7 +17,7 @@ use crate::findings::assemble::Measured;
 use crate::labels::set::corpus_of;
 use crate::run::plan::{self, Plan};
 use crate::run::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
-use crate::run::worker::{Chunked, Request, delegate};
+use crate::run::worker::{ChunkReply, ChunkRequest, Request, delegate};
 use crate::score::judge::{Chunks, Judge};
 
 /// Shown below the help.
@@ -134,8 +134,9 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     for build in &plan.builds {
         let corpus = corpus_of(&labelled.labels.path);
-        let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
-            .with_context(|| format!("cell `{}` failed", build.name))?;
+        let chunked: ChunkReply =
+            delegate(&Request::Chunk(ChunkRequest { corpus, options: Box::new(build.options.clone()) }))
+                .with_context(|| format!("cell `{}` failed", build.name))?;
         let places = &chunked.chunks;
         let (reachable, whole) = Chunks::new(&judge, &chunked.documents, places).reachable(&judge);
         let (chunks, texts) = (places.len(), chunked.texts);

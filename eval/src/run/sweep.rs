@@ -33,7 +33,10 @@ use crate::data::report::{Environment, IndexCost, LeftOut, Spread};
 use crate::labels::set::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
 use crate::run::plan::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::run::race::Race;
-use crate::run::worker::{Asked, Chunked, Indexed, QueryVectors, ReadOnce, Request, Way, delegate};
+use crate::run::worker::{
+    AskReply, AskRequest, ChunkReply, ChunkRequest, IndexReply, IndexRequest, QueryVectors, ReadReply, ReadRequest,
+    Request, Way, delegate,
+};
 use crate::score::judge::{Chunks, Judge, ScoringOptions};
 
 /// The run's plan, in its folder.
@@ -410,8 +413,8 @@ fn read_once(
     }
     for options in together.into_iter().filter(|options| options.len() > 1) {
         let settings = options.len();
-        let request = Request::Read { corpus: corpus_of(&labelled.labels.path), options };
-        let ReadOnce { tokens_read } = delegate(&request)?;
+        let request = Request::Read(ReadRequest { corpus: corpus_of(&labelled.labels.path), options });
+        let ReadReply { tokens_read } = delegate(&request)?;
         watch(Event::Read(settings, tokens_read));
     }
     Ok(())
@@ -520,7 +523,7 @@ impl Step<'_> {
         };
         // Chunking alone is measured in a separate pass only if costs are measured.
         if self.plan.timing.repeats > 0 {
-            let chunked: Chunked = delegate(&self.chunk())?;
+            let chunked: ChunkReply = delegate(&self.chunk())?;
             peak("chunk", chunked.peak_rss);
         }
         peak("index", runs.iter().filter_map(|run| run.peak_rss).max());
@@ -549,15 +552,15 @@ impl Step<'_> {
     }
 
     fn chunk(&self) -> Request {
-        Request::Chunk { corpus: self.corpus(), options: Box::new(self.build.1.options.clone()) }
+        Request::Chunk(ChunkRequest { corpus: self.corpus(), options: Box::new(self.build.1.options.clone()) })
     }
 
     fn index(&self, options: Options, out: PathBuf) -> Request {
-        Request::Index { corpus: self.corpus(), options: Box::new(options), out }
+        Request::Index(IndexRequest { corpus: self.corpus(), options: Box::new(options), out })
     }
 
     /// Asks some questions, or all of them, in some of the ways to search.
-    fn ask(&self, dataset: &Path, only: Option<&[usize]>, variants: &[Way]) -> anyhow::Result<Asked> {
+    fn ask(&self, dataset: &Path, only: Option<&[usize]>, variants: &[Way]) -> anyhow::Result<AskReply> {
         let queries = &self.labelled.labels.queries;
         let all: Vec<usize> = (0..queries.len()).collect();
         let only = only.unwrap_or(&all);
@@ -565,7 +568,7 @@ impl Step<'_> {
             vectors: only.iter().map(|&at| vectors.vectors[at].clone()).collect(),
             embed_ms: only.iter().map(|&at| vectors.embed_ms[at]).collect(),
         };
-        delegate(&Request::Ask {
+        delegate(&Request::Ask(AskRequest {
             dataset: dataset.to_owned(),
             options: Box::new(self.build.1.options.clone()),
             queries: only.iter().map(|&at| queries[at].text.clone()).collect(),
@@ -573,16 +576,16 @@ impl Step<'_> {
             variants: variants.to_vec(),
             depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),
             budgets: self.plan.scoring.budgets.clone(),
-        })
+        }))
     }
 
     /// Asks the questions in stages and drops the ways to search that are surely worse.
-    fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>) -> anyhow::Result<Asked> {
+    fn ask_in_stages(&self, dataset: &Path, race: &Race<'_>) -> anyhow::Result<AskReply> {
         let queries = self.labelled.labels.queries.len();
         let variants = &self.run_build.variants;
         let mut lanes: Vec<Lane> = variants.iter().map(|way| Lane::new(&way.name, queries)).collect();
         let mut vectors: Vec<Option<(Vec<f32>, f64)>> = vec![None; queries];
-        let mut whole: Option<Asked> = None;
+        let mut whole: Option<AskReply> = None;
         let stages = race.stages(queries);
         for (number, stage) in (1..).zip(&stages) {
             let running: Vec<usize> = (0..lanes.len()).filter(|&at| lanes[at].dropped.is_none()).collect();
@@ -631,14 +634,14 @@ impl Step<'_> {
 
     /// Builds the dataset. This run is the one that is timed: it finds no vectors in a cache, and is repeated as
     /// often as the plan says. Every run produces the same bytes, so it does not matter which one stays.
-    fn make(&self, out: &Path) -> anyhow::Result<Vec<Indexed>> {
+    fn make(&self, out: &Path) -> anyhow::Result<Vec<IndexReply>> {
         let Timing { repeats, seconds } = self.plan.timing;
         let mut options = self.build.1.options.clone();
         if repeats > 0 {
             options.embedding.embedding_cache = Some(CacheFolder::Off);
         }
         let enough = seconds.map_or(Duration::MAX, Duration::from_secs).as_secs_f64();
-        let mut runs: Vec<Indexed> = Vec::new();
+        let mut runs: Vec<IndexReply> = Vec::new();
         loop {
             remove(out)?;
             runs.push(delegate(&self.index(options.clone(), out.to_owned()))?);
@@ -650,10 +653,10 @@ impl Step<'_> {
 }
 
 /// Summarises the cost of several runs of the same job.
-fn cost(runs: &[Indexed]) -> IndexCost {
-    let spread = |value: &dyn Fn(&Indexed) -> f64| Spread::of(runs.iter().map(value).collect());
-    let stage = |at: usize| spread(&move |run: &Indexed| run.stages[at]);
-    let share = |run: &Indexed| run.stages[0] / run.stages.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+fn cost(runs: &[IndexReply]) -> IndexCost {
+    let spread = |value: &dyn Fn(&IndexReply) -> f64| Spread::of(runs.iter().map(value).collect());
+    let stage = |at: usize| spread(&move |run: &IndexReply| run.stages[at]);
+    let share = |run: &IndexReply| run.stages[0] / run.stages.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     IndexCost {
         repeats: runs.len(),
         seconds: spread(&|run| run.seconds),

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -43,47 +43,63 @@ pub const COMMAND: &str = "work";
 /// A step of a sweep.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read, parse and chunk all documents, without a model. Returns [`Chunked`].
-    Chunk {
-        /// The corpus.
-        corpus: PathBuf,
-        /// Settings.
-        options: Box<Options>,
-    },
+    /// Read, parse and chunk all documents, without a model. Returns a [`ChunkReply`].
+    Chunk(ChunkRequest),
     /// Read the documents once for the chunks of several settings with late pooling, and leave the vectors in the
-    /// cache. Returns [`ReadOnce`].
-    Read {
-        /// The corpus.
-        corpus: PathBuf,
-        /// The settings. All have the same model settings.
-        options: Vec<Options>,
-    },
-    /// Run the whole job. Returns [`Indexed`].
-    Index {
-        /// The corpus.
-        corpus: PathBuf,
-        /// Settings.
-        options: Box<Options>,
-        /// Folder of the dataset, which should not exist yet.
-        out: PathBuf,
-    },
-    /// Query a dataset. Returns [`Asked`].
-    Ask {
-        /// The dataset.
-        dataset: PathBuf,
-        /// Settings of the model.
-        options: Box<Options>,
-        /// The questions.
-        queries: Vec<String>,
-        /// The questions as vectors, if they are known.
-        vectors: Option<QueryVectors>,
-        /// The ways to search.
-        variants: Vec<Way>,
-        /// Number of chunks to retrieve.
-        depth: usize,
-        /// Token budgets of the contexts to pack.
-        budgets: Vec<usize>,
-    },
+    /// cache. Returns a [`ReadReply`].
+    Read(ReadRequest),
+    /// Run the whole job. Returns an [`IndexReply`].
+    Index(IndexRequest),
+    /// Query a dataset. Returns an [`AskReply`].
+    Ask(AskRequest),
+}
+
+/// Which corpus is chunked, and how.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ChunkRequest {
+    /// The corpus.
+    pub corpus: PathBuf,
+    /// Settings.
+    pub options: Box<Options>,
+}
+
+/// Which corpus is read once for several settings.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReadRequest {
+    /// The corpus.
+    pub corpus: PathBuf,
+    /// The settings. All have the same model settings.
+    pub options: Vec<Options>,
+}
+
+/// Which corpus becomes a dataset, and where.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct IndexRequest {
+    /// The corpus.
+    pub corpus: PathBuf,
+    /// Settings.
+    pub options: Box<Options>,
+    /// Folder of the dataset, which should not exist yet.
+    pub out: PathBuf,
+}
+
+/// Which dataset is asked which questions, and in which ways.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AskRequest {
+    /// The dataset.
+    pub dataset: PathBuf,
+    /// Settings of the model.
+    pub options: Box<Options>,
+    /// The questions.
+    pub queries: Vec<String>,
+    /// The questions as vectors, if they are known.
+    pub vectors: Option<QueryVectors>,
+    /// The ways to search.
+    pub variants: Vec<Way>,
+    /// Number of chunks to retrieve.
+    pub depth: usize,
+    /// Token budgets of the contexts to pack.
+    pub budgets: Vec<usize>,
 }
 
 /// A way to search.
@@ -99,7 +115,7 @@ pub struct Way {
 
 /// The result of [`Request::Chunk`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Chunked {
+pub struct ChunkReply {
     /// Ids of the documents.
     pub documents: Vec<String>,
     /// Their chunks.
@@ -114,14 +130,14 @@ pub struct Chunked {
 
 /// The result of [`Request::Read`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ReadOnce {
+pub struct ReadReply {
     /// Number of tokens that the model read.
     pub tokens_read: u64,
 }
 
 /// The result of [`Request::Index`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Indexed {
+pub struct IndexReply {
     /// The dataset.
     pub dataset: DatasetRecord,
     /// Seconds from start to commit.
@@ -143,7 +159,7 @@ pub struct QueryVectors {
 
 /// The result of [`Request::Ask`].
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AskReply {
     /// The questions as vectors; `None` if no way to search needed them.
     pub vectors: Option<QueryVectors>,
     /// The results of each way to search.
@@ -192,12 +208,10 @@ pub fn serve() -> anyhow::Result<()> {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).context("cannot read the request")?;
     let result = match serde_json::from_str(&text).context("the request cannot be read; `work` is only for sweeps")? {
-        Request::Chunk { corpus, options } => serde_json::to_value(chunk(&corpus, *options)?)?,
-        Request::Read { corpus, options } => serde_json::to_value(read(&corpus, options)?)?,
-        Request::Index { corpus, options, out } => serde_json::to_value(index(&corpus, *options, &out)?)?,
-        Request::Ask { dataset, options, queries, vectors, variants, depth, budgets } => {
-            serde_json::to_value(ask(&dataset, *options, &queries, vectors, &variants, depth, &budgets)?)?
-        }
+        Request::Chunk(request) => serde_json::to_value(request.perform()?)?,
+        Request::Read(request) => serde_json::to_value(request.perform()?)?,
+        Request::Index(request) => serde_json::to_value(request.perform()?)?,
+        Request::Ask(request) => serde_json::to_value(request.perform()?)?,
     };
     print_json(&result)
 }
@@ -210,125 +224,166 @@ fn ready(options: Options) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Chunks a corpus.
-///
-/// # Errors
-/// Those of discovery and chunking. Documents that the job would quarantine are skipped.
-pub fn chunk(corpus: &Path, options: Options) -> anyhow::Result<Chunked> {
-    let config = ready(options)?;
-    let started = Instant::now();
-    let counter = match config.spec.unit() {
-        Unit::Model => Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?),
-        _ => None,
-    };
-    let sizer = config.spec.sizer(counter.as_deref())?;
-    let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
-    let found = corpus::discover(&[Root::new(corpus)], &config.filter, &[])?;
-    let prepared: Vec<_> =
-        found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
-    let seconds = started.elapsed().as_secs_f64();
-    let mut chunked =
-        Chunked { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: job::peak_memory() };
-    let mut texts = HashSet::new();
-    for prepared in prepared.into_iter().flatten() {
-        let doc = chunked.documents.len();
-        chunked.documents.push(prepared.document.doc_id.to_string());
-        let place =
-            |row: &ChunkRow| self::place(doc, row.overlap_start_byte, [row.start_byte, row.end_byte, row.n_tokens]);
-        chunked.chunks.extend(prepared.chunks.iter().map(place));
-        texts.extend(prepared.texts);
+impl ChunkRequest {
+    /// Chunks a corpus. Documents that the job would quarantine are skipped.
+    fn perform(self) -> anyhow::Result<ChunkReply> {
+        let Self { corpus, options } = self;
+        let config = ready(*options)?;
+        let started = Instant::now();
+        let counter = match config.spec.unit() {
+            Unit::Model => Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?),
+            _ => None,
+        };
+        let sizer = config.spec.sizer(counter.as_deref())?;
+        let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
+        let found = corpus::discover(&[Root::new(corpus)], &config.filter, &[])?;
+        let prepared: Vec<_> =
+            found.sources.into_par_iter().map(|source| recipe.prepare(source)).collect::<Result<_, _>>()?;
+        let seconds = started.elapsed().as_secs_f64();
+        let mut chunked =
+            ChunkReply { documents: Vec::new(), chunks: Vec::new(), texts: 0, seconds, peak_rss: job::peak_memory() };
+        let mut texts = HashSet::new();
+        for prepared in prepared.into_iter().flatten() {
+            let doc = chunked.documents.len();
+            chunked.documents.push(prepared.document.doc_id.to_string());
+            let place =
+                |row: &ChunkRow| self::place(doc, row.overlap_start_byte, [row.start_byte, row.end_byte, row.n_tokens]);
+            chunked.chunks.extend(prepared.chunks.iter().map(place));
+            texts.extend(prepared.texts);
+        }
+        chunked.texts = texts.len() as u64;
+        Ok(chunked)
     }
-    chunked.texts = texts.len() as u64;
-    Ok(chunked)
 }
 
-/// Reads the documents once for several settings.
-fn read(corpus: &Path, options: Vec<Options>) -> anyhow::Result<ReadOnce> {
-    let specs = options.iter().map(|options| Ok(options.clone().resolve()?.spec));
-    let specs = specs.collect::<chunkmill::error::Result<Vec<_>>>()?;
-    let config = ready(options.into_iter().next().context("no settings")?)?;
-    let embedder = config.embedder()?;
-    let (filter, admission, batch_tokens) = (config.filter.clone(), config.admission, config.batch_tokens);
-    let job = config.job(vec![Root::new(corpus)], true);
-    let mut batcher = Batcher::new(embedder.as_ref(), batch_tokens).with_cache(job.cache.as_deref());
-    let mut recipes = Vec::new();
-    for spec in &specs {
-        spec.encoding().load();
-        recipes.push(Recipe { spec, sizer: spec.sizer(Some(embedder.counter()))?, admission, levels: None });
-    }
-    let found = corpus::discover(&[Root::new(corpus)], &filter, &[])?;
-    let mut tokens_read = 0;
-    for sources in corpus::blocks(&found.sources, BLOCK_BYTES) {
-        let read = sources.par_iter().map(|source| {
-            let mut readings: Vec<Reading> = Vec::new();
-            for recipe in &recipes {
-                let Some(next) = recipe.prepare(source.clone())?.ok().and_then(|prepared| prepared.reading) else {
-                    continue;
-                };
-                match readings.iter_mut().find(|reading| reading.passage.is_same(&next.passage)) {
-                    Some(reading) => reading.spans.extend(next.spans),
-                    None => readings.push(next),
+impl ReadRequest {
+    /// Reads the documents once for several settings.
+    fn perform(self) -> anyhow::Result<ReadReply> {
+        let Self { corpus, options } = self;
+        let specs = options.iter().map(|options| Ok(options.clone().resolve()?.spec));
+        let specs = specs.collect::<chunkmill::error::Result<Vec<_>>>()?;
+        let config = ready(options.into_iter().next().context("no settings")?)?;
+        let embedder = config.embedder()?;
+        let (filter, admission, batch_tokens) = (config.filter.clone(), config.admission, config.batch_tokens);
+        let job = config.job(vec![Root::new(&corpus)], true);
+        let mut batcher = Batcher::new(embedder.as_ref(), batch_tokens).with_cache(job.cache.as_deref());
+        let mut recipes = Vec::new();
+        for spec in &specs {
+            spec.encoding().load();
+            recipes.push(Recipe { spec, sizer: spec.sizer(Some(embedder.counter()))?, admission, levels: None });
+        }
+        let found = corpus::discover(&[Root::new(&corpus)], &filter, &[])?;
+        let mut tokens_read = 0;
+        for sources in corpus::blocks(&found.sources, BLOCK_BYTES) {
+            let read = sources.par_iter().map(|source| {
+                let mut readings: Vec<Reading> = Vec::new();
+                for recipe in &recipes {
+                    let Some(next) = recipe.prepare(source.clone())?.ok().and_then(|prepared| prepared.reading) else {
+                        continue;
+                    };
+                    match readings.iter_mut().find(|reading| reading.passage.is_same(&next.passage)) {
+                        Some(reading) => reading.spans.extend(next.spans),
+                        None => readings.push(next),
+                    }
                 }
-            }
-            Ok(readings)
-        });
-        let readings = read.collect::<chunkmill::error::Result<Vec<_>>>()?.concat();
-        tokens_read += batcher.read(&readings, &AtomicBool::new(false), &|_, _| ())?.tokens_read as u64;
+                Ok(readings)
+            });
+            let readings = read.collect::<chunkmill::error::Result<Vec<_>>>()?.concat();
+            tokens_read += batcher.read(&readings, &AtomicBool::new(false), &|_, _| ())?.tokens_read as u64;
+        }
+        Ok(ReadReply { tokens_read })
     }
-    Ok(ReadOnce { tokens_read })
 }
 
-/// Runs the whole job.
-fn index(corpus: &Path, options: Options, out: &Path) -> anyhow::Result<Indexed> {
-    let config = ready(options)?;
-    let embedder = config.embedder()?;
-    let job = config.job(vec![Root::new(corpus)], true);
-    let report = job::run(&job, &out.into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
-    let Manifest { counts, spec, model, files, .. } = &report.manifest;
-    let snapshot = Dataset::open(out)?.id();
-    let settings = match serde_json::to_value(&spec.settings)? {
-        Value::Object(settings) => settings,
-        _ => Map::new(),
-    };
-    Ok(Indexed {
-        dataset: DatasetRecord {
-            snapshot,
-            spec: settings,
-            spec_text: spec.text.clone(),
-            model: model.id.clone(),
-            model_fingerprint: model.fingerprint.clone(),
-            engine: format!("{} {}", model.engine, model.precision),
-            documents: counts.documents,
-            quarantined: counts.quarantined,
-            chunks: counts.chunks,
-            tokens: counts.tokens,
-            truncated: counts.truncated,
-            bytes: files.iter().map(|file| file.bytes).sum(),
-            dim: report.manifest.representations().first().map_or(0, |of| of.dim),
-            vector_bytes: counts.chunks
-                * report.manifest.representations().iter().map(|of| of.bytes() as u64).sum::<u64>(),
-            texts: (report.texts_embedded + report.texts_cached) as u64,
-            texts_reused: report.texts_cached as u64,
-        },
-        seconds: report.elapsed.as_secs_f64(),
-        stages: report.stages.map(|stage| stage.as_secs_f64()),
-        peak_rss: job::peak_memory(),
-    })
+impl IndexRequest {
+    /// Runs the whole job.
+    fn perform(self) -> anyhow::Result<IndexReply> {
+        let Self { corpus, options, out } = self;
+        let config = ready(*options)?;
+        let embedder = config.embedder()?;
+        let job = config.job(vec![Root::new(corpus)], true);
+        let report = job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+        let Manifest { counts, spec, model, files, .. } = &report.manifest;
+        let snapshot = Dataset::open(&out)?.id();
+        let settings = match serde_json::to_value(&spec.settings)? {
+            Value::Object(settings) => settings,
+            _ => Map::new(),
+        };
+        Ok(IndexReply {
+            dataset: DatasetRecord {
+                snapshot,
+                spec: settings,
+                spec_text: spec.text.clone(),
+                model: model.id.clone(),
+                model_fingerprint: model.fingerprint.clone(),
+                engine: format!("{} {}", model.engine, model.precision),
+                documents: counts.documents,
+                quarantined: counts.quarantined,
+                chunks: counts.chunks,
+                tokens: counts.tokens,
+                truncated: counts.truncated,
+                bytes: files.iter().map(|file| file.bytes).sum(),
+                dim: report.manifest.representations().first().map_or(0, |of| of.dim),
+                vector_bytes: counts.chunks
+                    * report.manifest.representations().iter().map(|of| of.bytes() as u64).sum::<u64>(),
+                texts: (report.texts_embedded + report.texts_cached) as u64,
+                texts_reused: report.texts_cached as u64,
+            },
+            seconds: report.elapsed.as_secs_f64(),
+            stages: report.stages.map(|stage| stage.as_secs_f64()),
+            peak_rss: job::peak_memory(),
+        })
+    }
 }
 
-/// Asks a dataset every question in every way to search.
-fn ask(
-    dataset: &Path,
-    options: Options,
-    queries: &[String],
-    vectors: Option<QueryVectors>,
-    variants: &[Way],
-    depth: usize,
-    budgets: &[usize],
-) -> anyhow::Result<Asked> {
-    let config = ready(options)?;
-    let dataset = Dataset::open(dataset)?;
-    let (documents, chunks) = places(&dataset)?;
+impl AskRequest {
+    /// Asks a dataset every question in every way to search.
+    fn perform(self) -> anyhow::Result<AskReply> {
+        let Self { dataset, options, queries, vectors, variants, depth, budgets } = self;
+        let config = ready(*options)?;
+        let dataset = Dataset::open(&dataset)?;
+        let (documents, chunks) = places(&dataset)?;
+        let searchers = searchers(&dataset, &variants)?;
+        let mut rerankers: HashMap<String, Box<dyn Reranker>> = HashMap::new();
+        let ways: Vec<(&str, &Searcher, Config)> = variants
+            .iter()
+            .map(|Way { name, options, stored_as }| {
+                let way = Options { search: options.clone(), ..Options::default() }.resolve()?;
+                let searcher = searchers.iter().find(|(known, _)| known.to_string() == *stored_as);
+                let (_, searcher) = searcher.context("no searcher")?;
+                searcher.prepare(way.mode, &way.ranking)?;
+                if let Some(model) = &way.rerank
+                    && !rerankers.contains_key(&model.to_string())
+                {
+                    rerankers.insert(model.to_string(), embed::load_reranker(config.backend, model)?);
+                }
+                Ok((name.as_str(), searcher, way))
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let needs_vectors = ways.iter().any(|(_, _, way)| way.mode.needs_vector());
+        let vectors = match vectors {
+            Some(vectors) if needs_vectors => Some(vectors),
+            None if needs_vectors => Some(embed_all(&config, &queries)?),
+            _ => None,
+        };
+        let session = Session {
+            queries: &queries,
+            vectors: vectors.as_ref().map_or(&[], |embedded| embedded.vectors.as_slice()),
+            by_id: documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect(),
+            depth,
+            budgets: &budgets,
+        };
+        let mut records = Vec::new();
+        for (name, searcher, way) in ways {
+            let reranker = way.rerank.as_ref().and_then(|model| rerankers.get(&model.to_string()));
+            records.push(session.ask(name, searcher, &way, reranker.map(Box::as_ref))?);
+        }
+        Ok(AskReply { vectors, variants: records, documents, chunks, peak_rss: job::peak_memory() })
+    }
+}
+
+/// Opens a dataset once for each form in which vectors are stored.
+fn searchers(dataset: &Dataset, variants: &[Way]) -> anyhow::Result<Vec<(StoredAs, Searcher)>> {
     // No keyword cache: an index kept by another run would only make the first search cheaper, which is not timed.
     let mut searchers: Vec<(StoredAs, Searcher)> = Vec::new();
     for Way { stored_as, .. } in variants {
@@ -339,73 +394,71 @@ fn ask(
             searchers.push((stored_as, searcher));
         }
     }
-    let by_id: HashMap<&str, usize> = documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
-    let mut rerankers: HashMap<String, Box<dyn Reranker>> = HashMap::new();
-    let ways: Vec<(&str, &Searcher, Config)> = variants
-        .iter()
-        .map(|Way { name, options, stored_as }| {
-            let way = Options { search: options.clone(), ..Options::default() }.resolve()?;
-            let searcher = searchers.iter().find(|(known, _)| known.to_string() == *stored_as);
-            let (_, searcher) = searcher.context("no searcher")?;
-            searcher.prepare(way.mode, &way.ranking)?;
-            if let Some(model) = &way.rerank
-                && !rerankers.contains_key(&model.to_string())
-            {
-                rerankers.insert(model.to_string(), embed::load_reranker(config.backend, model)?);
-            }
-            Ok((name.as_str(), searcher, way))
-        })
-        .collect::<anyhow::Result<_>>()?;
-    let needs_vectors = ways.iter().any(|(_, _, way)| way.mode.needs_vector());
-    let embedded = match vectors {
-        Some(vectors) if needs_vectors => Some(vectors),
-        None if needs_vectors => Some(embed_all(&config, queries)?),
-        _ => None,
-    };
-    let vectors = embedded.as_ref().map_or(&[][..], |embedded| embedded.vectors.as_slice());
-    let mut asked = Vec::new();
-    // Contexts are packed from as many chunks as `chunkmill context` uses, whatever else is scored.
-    let k = depth.max(CANDIDATES);
-    for (name, searcher, way) in ways {
-        let Config { mode, ranking, packing, .. } = way;
-        let reranker = way.rerank.as_ref().and_then(|model| rerankers.get(&model.to_string()));
-        let rerank = way.rerank(reranker.map(Box::as_ref));
-        let mut found =
+    Ok(searchers)
+}
+
+/// Everything that is the same for all ways to search.
+struct Session<'a> {
+    queries: &'a [String],
+    /// A vector for each question; empty if no way to search needs them.
+    vectors: &'a [Vec<f32>],
+    /// Positions of the documents by their ids.
+    by_id: HashMap<&'a str, usize>,
+    depth: usize,
+    budgets: &'a [usize],
+}
+
+impl Session<'_> {
+    /// Asks all questions in one way to search.
+    fn ask(
+        &self,
+        name: &str,
+        searcher: &Searcher,
+        way: &Config,
+        reranker: Option<&dyn Reranker>,
+    ) -> anyhow::Result<VariantRecord> {
+        let Config { mode, ranking, packing, .. } = *way;
+        let rerank = way.rerank(reranker);
+        // Contexts are packed from as many chunks as `chunkmill context` uses, whatever else is scored.
+        let k = self.depth.max(CANDIDATES);
+        let mut record =
             VariantRecord { name: name.to_owned(), mode: mode.name().to_owned(), ..VariantRecord::default() };
         // The first search finds the processor's caches cold, so it is not counted.
-        if let Some(text) = queries.first() {
-            let vector = vectors.first().map(Vec::as_slice);
+        if let Some(text) = self.queries.first() {
+            let vector = self.vectors.first().map(Vec::as_slice);
             searcher.search(&Query { mode, text, vector, k, ranking, rerank, ..Query::default() })?;
         }
         let query = |at: usize| {
-            let vector = vectors.get(at).map(Vec::as_slice);
-            Query { mode, text: &queries[at], vector, k, ranking, packing, rerank, ..Query::default() }
+            let vector = self.vectors.get(at).map(Vec::as_slice);
+            Query { mode, text: &self.queries[at], vector, k, ranking, packing, rerank, ..Query::default() }
         };
         let mut hits = Vec::new();
-        for at in 0..queries.len() {
+        for at in 0..self.queries.len() {
             let query = query(at);
             let started = Instant::now();
             hits.push(searcher.search(&query)?);
-            found.search_ms.push(milliseconds(started.elapsed()));
+            record.search_ms.push(milliseconds(started.elapsed()));
         }
         let answer = |(at, hits): (usize, &Vec<Found>)| {
             let query = query(at);
             let documents = ranked_documents(searcher, &query, hits)?;
             let candidates = &hits[..hits.len().min(CANDIDATES)];
-            let contexts = searcher.contexts(candidates, budgets, query.packing())?;
-            let hits = &hits[..hits.len().min(depth)];
+            let contexts = searcher.contexts(candidates, self.budgets, query.packing())?;
+            let hits = &hits[..hits.len().min(self.depth)];
             Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
-                documents: documents.iter().filter_map(|id| by_id.get(id).copied()).collect(),
-                contexts: contexts.iter().map(|context| handed_over(context, &by_id)).collect::<anyhow::Result<_>>()?,
+                documents: documents.iter().filter_map(|id| self.by_id.get(id).copied()).collect(),
+                contexts: contexts
+                    .iter()
+                    .map(|context| handed_over(context, &self.by_id))
+                    .collect::<anyhow::Result<_>>()?,
             })
         };
         // This part is not timed, so it can run in parallel.
-        found.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
-        asked.push(found);
+        record.answers = hits.par_iter().enumerate().map(answer).collect::<anyhow::Result<_>>()?;
+        Ok(record)
     }
-    Ok(Asked { vectors: embedded, variants: asked, documents, chunks, peak_rss: job::peak_memory() })
 }
 
 /// Embeds all questions one after the other, as users ask them. Returns the vectors and the milliseconds that each
