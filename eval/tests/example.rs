@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use chunkmill_eval::data::left_out::{LeftOut, Reason};
 use chunkmill_eval::data::report::*;
 use chunkmill_eval::findings::analysis::analyse;
 use serde_json::{Map, Value, json};
@@ -212,7 +213,7 @@ fn frame() -> Report {
         cells: Vec::new(),
         left_out: vec![LeftOut {
             id: "header min=160 max=100".to_owned(),
-            reason: "min is above max; a chunk cannot be both".to_owned(),
+            reason: Reason::InWords("min is above max; a chunk cannot be both".to_owned()),
         }],
         verdict: None,
         worst: vec![worst(0, 0.0), worst(4, 0.12), worst(6, 0.21)],

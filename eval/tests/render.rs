@@ -305,7 +305,7 @@ pub fn hostile() -> Report {
         }
     }
     for left in &mut report.left_out {
-        (left.id, left.reason) = (bad(), bad());
+        (left.id, left.reason) = (bad(), bad().into());
     }
     report.labels.states.insert(bad(), 1);
     let labels = &mut report.labels;

@@ -567,7 +567,7 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
     let out_of_it = |id: &str| race.left_out.iter().find(|left| left.id == id);
     for k in [3, 5] {
         let left = out_of_it(&format!("structure, vector, k={k}")).unwrap();
-        assert!(left.reason.starts_with("surely worse than `structure, keyword, k="), "{}", left.reason);
+        assert!(left.reason.to_string().starts_with("surely worse than `structure, keyword, k="), "{}", left.reason);
     }
     for cell in &race.cells {
         let same = all.cell(&cell.id).unwrap();

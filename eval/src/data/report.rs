@@ -14,6 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::data::left_out::LeftOut;
+
 /// Version of the format of `report.json`.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -392,15 +394,6 @@ pub struct Comparison {
     pub p_adjusted: f64,
     /// Whether these questions show a difference between the cells: `p_adjusted` is below 1 - confidence.
     pub separable: bool,
-}
-
-/// A setting that was not tried.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
-    /// Id that its cell would have had.
-    pub id: String,
-    /// Reason: what is wrong with it, or which cell it is equal to.
-    pub reason: String,
 }
 
 /// The conclusions from the cells.

@@ -40,11 +40,8 @@ use chunkmill::value::choices;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use crate::data::report::LeftOut;
+use crate::data::left_out::{LeftOut, Reason};
 use crate::score::judge::ScoringOptions;
-
-/// The reason why a setting was left out if the time did not suffice.
-pub(crate) const TIME_WAS_UP: &str = "the time was up before it started";
 
 /// Largest number of cells in one sweep. More are a mistake in the file.
 const MAX_CELLS: usize = 20_000;
@@ -348,7 +345,7 @@ impl Planner<'_> {
             match options.clone().resolve() {
                 Ok(config) => self.add_build(name, options, &config, &variants, &grid.ks)?,
                 Err(Error::Setting { problem, .. }) => {
-                    self.plan.left_out.push(LeftOut { id: name, reason: problem });
+                    self.plan.left_out.push(LeftOut { id: name, reason: Reason::InWords(problem) });
                 }
                 Err(error) => return Err(error),
             }
@@ -469,7 +466,7 @@ impl Planner<'_> {
             }
         }
         if self.plan.cells.len() == before {
-            let reason = format!("is equal to `{}`", self.plan.builds[build].name);
+            let reason = Reason::EqualTo(self.plan.builds[build].name.clone());
             self.plan.left_out.push(LeftOut { id: name, reason });
         }
         Ok(())
@@ -592,7 +589,7 @@ impl Plan {
     #[must_use]
     pub fn first(mut self, builds: usize) -> Self {
         let late = self.builds.split_off(builds.min(self.builds.len()));
-        self.left_out.extend(late.into_iter().map(|build| LeftOut { id: build.name, reason: TIME_WAS_UP.to_owned() }));
+        self.left_out.extend(late.into_iter().map(|build| LeftOut { id: build.name, reason: Reason::TimeWasUp }));
         self.cells.retain(|cell| cell.build < builds);
         self
     }

@@ -28,8 +28,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::files::{refuse_inside, remove, remove_file, replace};
+use crate::data::left_out::LeftOut;
 use crate::data::record::{self, Answer, Dropped, FORMAT_VERSION, Record, VariantRecord};
-use crate::data::report::{Environment, IndexCost, LeftOut, Spread};
+use crate::data::report::{Environment, IndexCost, Spread};
 use crate::labels::set::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
 use crate::run::plan::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::run::race::Race;

@@ -2,9 +2,9 @@
 
 use chunkmill::value::count;
 
+use crate::data::left_out::Reason;
 use crate::data::report::{Cell, Report, Summary, Verdict};
 use crate::findings::analysis::{HOPELESS, SURE, favoured, figure, is_default, percent, untold};
-use crate::run::plan::TIME_WAS_UP;
 
 /// The settings that are tried, until the time is up. Those that were best on the most sets of labels come first.
 pub const SWEEP: &str = r#"# The settings that `chunkmill-eval recommend` tries, in this order, until its time is up.
@@ -164,7 +164,7 @@ fn how_sure(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
         questions.to_owned()
     };
     let favoured = favoured(report).map(|favoured| format!(" {favoured}")).unwrap_or_default();
-    let unfinished = report.left_out.iter().filter(|left| left.reason == TIME_WAS_UP).count();
+    let unfinished = report.left_out.iter().filter(|left| left.reason == Reason::TimeWasUp).count();
     let unfinished = match unfinished {
         0 => String::new(),
         left => format!(" The time was up before {} could be tried (`--minutes`).", count(left, "more setting")),

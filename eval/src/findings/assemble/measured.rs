@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use super::answers::Found;
 use super::cells::describe;
 use super::evidence;
+use crate::data::left_out::{LeftOut, Reason};
 use crate::data::record::{Dropped, Record};
-use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, LeftOut, QueryRecord, Report, Scoring};
+use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, QueryRecord, Report, Scoring};
 use crate::findings::analysis::{analyse, figure};
 use crate::labels::set::Query;
 use crate::run::sweep::{Labelled, Run, RunBuild, RunCell};
@@ -94,7 +95,7 @@ impl Measured {
                 records[cell.build].variants[cell.variant].dropped.as_ref()?;
             let (own, other) = (figure(*mean), figure(mean - difference));
             let reason = format!("surely worse than `{better}` after {questions} questions: {own} against {other}");
-            Some(LeftOut { id: cell.id.clone(), reason })
+            Some(LeftOut { id: cell.id.clone(), reason: Reason::InWords(reason) })
         }));
         let query = |(at, cluster): (usize, usize)| {
             let Query { id, text, tags, .. } = &labelled.labels.queries[at];

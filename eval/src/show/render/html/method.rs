@@ -153,7 +153,8 @@ fn left_out(report: &Report) -> String {
     if report.left_out.is_empty() {
         return String::new();
     }
-    let list = each(&report.left_out, |left| format!("<li>{}: {}</li>", Text(&left.id), Text(&left.reason)));
+    let list =
+        each(&report.left_out, |left| format!("<li>{}: {}</li>", Text(&left.id), Text(&left.reason.to_string())));
     details(
         &format!("{} left out", counted(report.left_out.len(), "setting")),
         &format!("<ul class=\"plain-list\">{list}</ul>"),
