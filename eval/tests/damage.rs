@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill_eval::data::report::Report;
 use chunkmill_eval::findings::analysis::analyse;
-use chunkmill_eval::findings::assemble::Measured;
+use chunkmill_eval::findings::assemble::MeasuredRun;
 use chunkmill_eval::findings::gate::{Thresholds, gate};
 use chunkmill_eval::run::sweep::{Labelled, Run};
 use chunkmill_eval::show::render;
@@ -141,7 +141,7 @@ fn sweeping(home: &TempDir) -> (i32, String, String) {
 fn reported(run: &Path) -> chunkmill::error::Result<Report> {
     let plan = Run::read(run)?;
     let labelled = Labelled::read(&plan.labels)?;
-    let measured = Measured::read(run, plan, labelled)?;
+    let measured = MeasuredRun::read(run, plan, labelled)?;
     let report = measured.report();
     let folder = TempDir::new().unwrap();
     measured.write_trec(folder.path(), true)?;

@@ -11,7 +11,7 @@ use super::lost::{broken, lost};
 use crate::data::files::replace;
 use crate::data::report::Report;
 use crate::findings::analysis::{figure, signed};
-use crate::findings::assemble::Measured;
+use crate::findings::assemble::MeasuredRun;
 use crate::findings::change::{Change, Means};
 use crate::findings::gate::{Check, Outcome, State, Thresholds, gate};
 use crate::run::sweep::{Labelled, Run};
@@ -99,11 +99,11 @@ fn no_baseline(run: &Path) -> Error {
 }
 
 /// Reads the records of a run, if it has them and its labels are still there.
-fn measured(path: &Path) -> Option<Measured> {
+fn measured(path: &Path) -> Option<MeasuredRun> {
     let folder = if path.is_dir() { path } else { path.parent()? };
     let run = Run::is_in(folder).then(|| Run::read(folder).ok()).flatten()?;
     let labelled = Labelled::read_changed(&run.labels).ok()?;
-    Measured::read(folder, run, labelled).ok()
+    MeasuredRun::read(folder, run, labelled).ok()
 }
 
 /// Describes the outcome in the order of reading: the verdict, what was lost, the figures, the questions that broke.

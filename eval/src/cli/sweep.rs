@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::report::{OutputArgs, write};
 use crate::data::record::Record;
-use crate::findings::assemble::Measured;
+use crate::findings::assemble::MeasuredRun;
 use crate::labels::set::corpus_of;
 use crate::run::plan::{self, Plan};
-use crate::run::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
+use crate::run::sweep::{Event, Labelled, Run, SweepSettings, begin, check_models, sweep};
 use crate::run::worker::{ChunkReply, ChunkRequest, Request, delegate};
 use crate::score::judge::{Chunks, Judge};
 
@@ -78,14 +78,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let run = Run::new(&plan, &labelled, &models, command(), now());
     if !labelled.has_evidence() {
         let _lock = begin(&run, &out, &labelled.labels)?;
-        write(&Measured::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
+        write(&MeasuredRun::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
         return Ok(exit::CHECK_FAILED);
     }
     tell(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
-    let settings = Settings { keep_datasets, ..Settings::default() };
+    let settings = SweepSettings { keep_datasets, ..SweepSettings::default() };
     sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
-    let measured = Measured::read(&out, run, labelled)?;
+    let measured = MeasuredRun::read(&out, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
 }
 

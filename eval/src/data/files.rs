@@ -10,14 +10,14 @@ use chunkmill::safely;
 
 /// A decoded text file.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct TextFile {
     /// The text, without a byte order mark unless it was asked for. Bytes that are not UTF-8 are replaced.
     pub(crate) text: String,
     /// The lines, from 1, in which something was replaced.
     pub(crate) broken: Vec<usize>,
 }
 
-impl Text {
+impl TextFile {
     /// Reads a file of lines, some of which may be broken. `help` is for a file that cannot be read.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Text {
         Ok(read)
     }
 
-    /// Reads a file like [`Text::read`], and keeps its byte order mark, which counts in offsets.
+    /// Reads a file like [`TextFile::read`], and keeps its byte order mark, which counts in offsets.
     pub(crate) fn with_mark(path: &Path, help: &str) -> Result<Self> {
         let bytes = fs::read(path).map_err(Error::named(path, help))?;
         let wide = [&b"\xff\xfe"[..], b"\xfe\xff", b"\0\0\xfe\xff"].iter().any(|mark| bytes.starts_with(mark));
@@ -51,7 +51,7 @@ impl Text {
     /// Reads a file without a byte order mark in which nothing may be broken.
     ///
     /// # Errors
-    /// Those of [`Text::read`], and [`Error::Setting`] with the line of what is not UTF-8.
+    /// Those of [`TextFile::read`], and [`Error::Setting`] with the line of what is not UTF-8.
     pub(crate) fn whole(path: &Path, help: &str) -> Result<String> {
         Self::read(path, help)?.unbroken(path)
     }

@@ -134,12 +134,12 @@ pub struct VariantRecord {
     pub search_ms: Vec<f64>,
     /// Why it was not asked all questions, if it was dropped.
     #[serde(default)]
-    pub dropped: Option<Dropped>,
+    pub dropped: Option<Elimination>,
 }
 
 /// Why a race dropped a way to search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct Elimination {
     /// Number of questions it was asked.
     pub questions: usize,
     /// Its mean over them by the primary metric.
@@ -160,12 +160,12 @@ pub struct Answer {
     /// The documents ranked by their best chunks, as positions in [`Record::documents`].
     pub documents: Vec<usize>,
     /// The context that `chunkmill context` hands over, for each budget of the run.
-    pub contexts: Vec<HandedOver>,
+    pub contexts: Vec<ContextPlaces>,
 }
 
 /// A context: places in reading order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HandedOver {
+pub struct ContextPlaces {
     /// Number of its tokens, including labels.
     pub tokens: usize,
     /// Its passages: each one a document, as a position in [`Record::documents`], and byte ranges in it.
@@ -228,7 +228,7 @@ impl Record {
         if !self.chunks.iter().all(is_place) {
             return Err("a chunk is not in any document");
         }
-        let is_context = |context: &HandedOver| {
+        let is_context = |context: &ContextPlaces| {
             context.tokens <= LARGEST
                 && context.passages.iter().all(|(doc, ranges)| {
                     *doc < self.documents.len() && ranges.iter().all(|&[start, end]| is_range(start, end))

@@ -26,7 +26,7 @@ use chunkmill::search::{Query as Search, Searcher};
 use chunkmill::value::count;
 use serde::Deserialize;
 
-use crate::data::files::{Text, remove_file, replace};
+use crate::data::files::{TextFile, remove_file, replace};
 use crate::labels::set::{
     Corpus, Finder, LabelSet, Place, QUERIES, Query, Quote, REFERENCE, Reference, beginning, corpus_of, optional_id,
     to_jsonl, words,
@@ -61,7 +61,7 @@ const NEAR: f32 = 0.9;
 
 /// A question without evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct OpenQuestion {
     /// Id, unique in its file.
     pub id: String,
     /// The question.
@@ -70,11 +70,11 @@ pub struct Asked {
 
 /// The questions of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Questions {
+pub struct QuestionFile {
     /// Questions that name their evidence.
     pub labelled: Vec<Query>,
     /// Questions that do not.
-    pub plain: Vec<Asked>,
+    pub plain: Vec<OpenQuestion>,
 }
 
 /// A question without evidence, written as a JSON object.
@@ -85,7 +85,7 @@ struct Plain {
     query: String,
 }
 
-impl Questions {
+impl QuestionFile {
     /// Reads a file of questions with one line of text or one JSON object per line. An object has `query`, and
     /// optionally `query_id` and `references`.
     ///
@@ -93,7 +93,7 @@ impl Questions {
     /// [`Error::Named`] if it cannot be read, [`Error::Setting`] with the file and line for anything that is not a
     /// question.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = Text::whole(path, "name a file with a question on each line, or a queries.jsonl")?;
+        let text = TextFile::whole(path, "name a file with a question on each line, or a queries.jsonl")?;
         let mut questions = Self::default();
         let mut ids = HashSet::new();
         let lines = text.lines().enumerate();
@@ -105,7 +105,7 @@ impl Questions {
             };
             let number = format!("q{:03}", questions.labelled.len() + questions.plain.len() + 1);
             let id = if !line.trim_start().starts_with('{') {
-                questions.plain.push(Asked { id: number.clone(), text: line.trim().to_owned() });
+                questions.plain.push(OpenQuestion { id: number.clone(), text: line.trim().to_owned() });
                 number
             } else if let Ok(query) = Query::parse(line) {
                 let id = query.id.clone();
@@ -118,7 +118,7 @@ impl Questions {
                 }
                 let Plain { query_id, query } = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
                 let id = query_id.unwrap_or(number);
-                questions.plain.push(Asked { id: id.clone(), text: query.trim().to_owned() });
+                questions.plain.push(OpenQuestion { id: id.clone(), text: query.trim().to_owned() });
                 id
             };
             if !ids.insert(id.clone()) {
@@ -341,7 +341,7 @@ fn begins_block(line: &str, in_list: bool) -> bool {
 
 /// The result of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SessionOutcome {
     /// Number of questions that now have evidence.
     pub labelled: usize,
     /// Number of questions that the documents do not answer.
@@ -353,7 +353,7 @@ pub struct Outcome {
 }
 
 /// A person's answer about a question.
-enum Answer {
+enum Decision {
     /// The references that answer it.
     Evidence(Vec<Reference>),
     Unanswered,
@@ -377,11 +377,11 @@ const HELP: &str = "y or a number: this one answers it Â· 1,3: both are needed Â
 /// an error; the question is asked again.
 pub fn session(
     proposer: &Proposer,
-    questions: &Questions,
+    questions: &QuestionFile,
     set: &Path,
     input: &mut dyn BufRead,
     say: &dyn Fn(&str),
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<SessionOutcome> {
     let mut known: BTreeMap<String, Query> = if set.join(QUERIES).is_file() {
         LabelSet::read(set)?.queries.into_iter().map(|query| (query.id.clone(), query)).collect()
     } else {
@@ -401,7 +401,7 @@ pub fn session(
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(Error::io("read", set.join(UNANSWERED))(error).into()),
     };
-    let open: Vec<&Asked> = questions.plain.iter().filter(|asked| is_open(asked, &known, &unanswered)).collect();
+    let open: Vec<&OpenQuestion> = questions.plain.iter().filter(|asked| is_open(asked, &known, &unanswered)).collect();
     say(&format!("{HELP}\n"));
     let (mut at, mut no_answer) = (0, false);
     while let Some(asked) = open.get(at) {
@@ -412,7 +412,7 @@ pub fn session(
             say(&format!("  {number}  {}:{}\n     {text}\n", proposal.doc_id, proposal.line));
         }
         match ask(proposer, &proposals, input, say)? {
-            Answer::Evidence(references) => {
+            Decision::Evidence(references) => {
                 let mut id = asked.id.clone();
                 while known.contains_key(&id) {
                     id.push('\'');
@@ -424,12 +424,12 @@ pub fn session(
                 save(set, &known, &unanswered)?;
                 say(&saved.concat());
             }
-            Answer::Unanswered => {
+            Decision::Unanswered => {
                 unanswered.push(asked.text.clone());
                 save(set, &known, &unanswered)?;
             }
-            Answer::Later => {}
-            Answer::Undo => {
+            Decision::Later => {}
+            Decision::Undo => {
                 if let Some(last) = at.checked_sub(1) {
                     at = last;
                     known.retain(|_, query| query.text != open[at].text);
@@ -440,8 +440,8 @@ pub fn session(
                 }
                 continue;
             }
-            Answer::Stop => break,
-            Answer::End => {
+            Decision::Stop => break,
+            Decision::End => {
                 no_answer = at == 0;
                 break;
             }
@@ -453,11 +453,11 @@ pub fn session(
         save(set, &known, &unanswered)?;
     }
     let open = open.into_iter().filter(|asked| is_open(asked, &known, &unanswered)).count();
-    Ok(Outcome { labelled: known.len(), unanswered: unanswered.len(), open, no_answer })
+    Ok(SessionOutcome { labelled: known.len(), unanswered: unanswered.len(), open, no_answer })
 }
 
 /// Returns whether a question has no answer yet.
-fn is_open(asked: &Asked, known: &BTreeMap<String, Query>, unanswered: &[String]) -> bool {
+fn is_open(asked: &OpenQuestion, known: &BTreeMap<String, Query>, unanswered: &[String]) -> bool {
     !known.values().any(|query| query.text == asked.text) && !unanswered.contains(&asked.text)
 }
 
@@ -478,16 +478,16 @@ fn ask(
     proposals: &[Proposal],
     input: &mut dyn BufRead,
     say: &dyn Fn(&str),
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<Decision> {
     loop {
-        let Some(line) = prompt("> ", input, say)? else { return Ok(Answer::End) };
+        let Some(line) = prompt("> ", input, say)? else { return Ok(Decision::End) };
         match line.as_str() {
-            "n" => return Ok(Answer::Unanswered),
-            "s" => return Ok(Answer::Later),
-            "u" => return Ok(Answer::Undo),
-            "q" => return Ok(Answer::Stop),
+            "n" => return Ok(Decision::Unanswered),
+            "s" => return Ok(Decision::Later),
+            "u" => return Ok(Decision::Undo),
+            "q" => return Ok(Decision::Stop),
             "e" => {
-                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Answer::End) };
+                let Some(text) = prompt("text, or PATH:FROM-TO> ", input, say)? else { return Ok(Decision::End) };
                 let places = given(proposer, &text);
                 let characters = text.chars().filter(|c| !c.is_whitespace()).count();
                 match places.len() {
@@ -499,13 +499,13 @@ fn ask(
                     _ => {
                         // A text that appears in several places may be found in any of them.
                         let any = places.into_iter().map(|place| vec![place]).collect();
-                        return Ok(Answer::Evidence(vec![Reference::any(any)]));
+                        return Ok(Decision::Evidence(vec![Reference::any(any)]));
                     }
                 }
             }
             "" => say(&format!("{HELP}\n")),
             numbers => match chosen(proposer, proposals, numbers) {
-                Some(references) => return Ok(Answer::Evidence(references)),
+                Some(references) => return Ok(Decision::Evidence(references)),
                 None => say(&format!("`{numbers}` is not one of: {HELP}\n")),
             },
         }

@@ -226,7 +226,7 @@ enum Scope {
 }
 
 /// A key with its values.
-struct Axis {
+struct GridAxis {
     scope: Scope,
     key: String,
     values: Vec<String>,
@@ -237,7 +237,7 @@ struct Axis {
 /// One `[[grid]]`.
 struct Grid {
     name: Option<String>,
-    axes: Vec<Axis>,
+    axes: Vec<GridAxis>,
     ks: Vec<usize>,
     stored_as: Vec<StoredAs>,
 }
@@ -275,16 +275,16 @@ impl Grid {
                 _ => {
                     let scope =
                         scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known(key)))?;
-                    grid.axes.push(Axis { scope, key: key.clone(), values, is_list });
+                    grid.axes.push(GridAxis { scope, key: key.clone(), values, is_list });
                 }
             }
         }
         // The most decisive keys come first in names and in the order of cells.
-        let order = |axis: &Axis| ORDER.iter().position(|key| axis.key == *key).unwrap_or(ORDER.len());
+        let order = |axis: &GridAxis| ORDER.iter().position(|key| axis.key == *key).unwrap_or(ORDER.len());
         grid.axes.sort_by_key(order);
         if !mode_is_given && !grid.axes.iter().any(|axis| axis.key == "mode") {
             let values = [Mode::Vector, Mode::Keyword, Mode::Hybrid].map(|mode| mode.name().to_owned()).into();
-            grid.axes.push(Axis { scope: Scope::Search, key: "mode".to_owned(), values, is_list: false });
+            grid.axes.push(GridAxis { scope: Scope::Search, key: "mode".to_owned(), values, is_list: false });
         }
         Ok(grid)
     }
@@ -337,7 +337,7 @@ struct Planner<'n> {
 
 impl Planner<'_> {
     fn add(&mut self, grid: &Grid) -> Result<()> {
-        let (search, dataset): (Vec<&Axis>, Vec<&Axis>) =
+        let (search, dataset): (Vec<&GridAxis>, Vec<&GridAxis>) =
             grid.axes.iter().partition(|axis| axis.scope == Scope::Search);
         let variants = self.variants(&combinations(&search, self.name)?, &grid.stored_as)?;
         for values in combinations(&dataset, self.name)? {
@@ -354,7 +354,7 @@ impl Planner<'_> {
     }
 
     /// Returns the name and settings of a combination of the keys that decide a dataset.
-    fn dataset(&self, grid: &Grid, values: &[(&Axis, &str)]) -> Result<(String, Options)> {
+    fn dataset(&self, grid: &Grid, values: &[(&GridAxis, &str)]) -> Result<(String, Options)> {
         let mut options = Options::default();
         let mut name = grid.name.clone().unwrap_or_default();
         for &(axis, value) in values {
@@ -384,7 +384,7 @@ impl Planner<'_> {
     }
 
     /// Returns the ways to search, with the halves of fused ones before them.
-    fn variants(&self, combinations: &[Vec<(&Axis, &str)>], stored_as: &[StoredAs]) -> Result<Vec<Variant>> {
+    fn variants(&self, combinations: &[Vec<(&GridAxis, &str)>], stored_as: &[StoredAs]) -> Result<Vec<Variant>> {
         let mut variants: Vec<Variant> = Vec::new();
         for values in combinations {
             let mut options = SearchOptions::default();
@@ -487,14 +487,14 @@ impl Planner<'_> {
 }
 
 /// Returns every combination of one value per axis, with the last axis changing fastest.
-fn combinations<'a>(axes: &[&'a Axis], origin: &str) -> Result<Vec<Vec<(&'a Axis, &'a str)>>> {
+fn combinations<'a>(axes: &[&'a GridAxis], origin: &str) -> Result<Vec<Vec<(&'a GridAxis, &'a str)>>> {
     let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
     if count.is_none_or(|count| count > MAX_CELLS) {
         return Err(setting(origin, &format!("a grid makes more than {MAX_CELLS} cells"), "shorten its lists"));
     }
     let mut all = vec![Vec::new()];
     for &axis in axes {
-        let longer = |so_far: Vec<(&'a Axis, &'a str)>| {
+        let longer = |so_far: Vec<(&'a GridAxis, &'a str)>| {
             axis.values.iter().map(move |value| [so_far.as_slice(), &[(axis, value.as_str())]].concat())
         };
         all = all.into_iter().flat_map(longer).collect();

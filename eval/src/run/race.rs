@@ -4,9 +4,9 @@
 //! stage, however good they are. Here, a stage drops only settings that are significantly worse than the best so
 //! far, as Hoeffding races do (Maron & Moore 1994), so the rest is compared as if nothing had been dropped.
 
-use crate::data::record::{Answer, Dropped};
+use crate::data::record::{Answer, Elimination};
 use crate::score::judge::{Chunks, Judge, ScoringOptions, value};
-use crate::score::stats::{Clustered, mean, student_quantile};
+use crate::score::stats::{ClusteredValues, mean, student_quantile};
 
 /// Shares of the questions after which settings are dropped.
 const STAGES: [f64; 2] = [0.25, 0.5];
@@ -100,7 +100,7 @@ impl<'a> Race<'a> {
     /// Returns, for each running setting, whether its values so far are significantly worse than those of the best
     /// finished setting or of the best running one.
     #[must_use]
-    pub fn lagging(&self, running: &[(&str, Vec<Option<f64>>)]) -> Vec<Option<Dropped>> {
+    pub fn lagging(&self, running: &[(&str, Vec<Option<f64>>)]) -> Vec<Option<Elimination>> {
         let best = running.iter().map(|(id, values)| Leader::new(id, values.clone()));
         let best = best.flatten().reduce(|best, next| if next.mean > best.mean { next } else { best });
         let leaders: Vec<&Leader> = self.leader.iter().chain(&best).collect();
@@ -111,20 +111,20 @@ impl<'a> Race<'a> {
     /// Returns whether a setting is significantly worse than another, by the questions that both were asked.
     /// Whichever setting is truly the best, it is compared with each other cell at most once per stage, so the
     /// probabilities of [`Race::alpha`] sum to [`RISK`].
-    fn lags(&self, values: &[Option<f64>], leader: &Leader) -> Option<Dropped> {
+    fn lags(&self, values: &[Option<f64>], leader: &Leader) -> Option<Elimination> {
         let both = values.iter().zip(&leader.values).zip(&self.clusters);
         let both = || both.clone().filter_map(|((own, other), &cluster)| Some((cluster, (*own)?, (*other)?)));
-        let differences: Clustered = both().map(|(cluster, own, other)| (cluster, own - other)).collect();
+        let differences: ClusteredValues = both().map(|(cluster, own, other)| (cluster, own - other)).collect();
         let clusters = differences.clusters();
         if clusters < FEWEST {
             return None;
         }
         #[expect(clippy::cast_precision_loss, reason = "clusters are far fewer than 2^52")]
         let reach = -student_quantile(self.alpha, (clusters - 1) as f64) * differences.standard_error();
-        let own: Clustered = both().map(|(cluster, own, _)| (cluster, own)).collect();
+        let own: ClusteredValues = both().map(|(cluster, own, _)| (cluster, own)).collect();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of questions")]
         let questions = differences.len() as usize;
-        (differences.mean() + reach < 0.0).then(|| Dropped {
+        (differences.mean() + reach < 0.0).then(|| Elimination {
             questions,
             mean: own.mean(),
             better: leader.id.clone(),

@@ -29,9 +29,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::files::{refuse_inside, remove, remove_file, replace};
 use crate::data::left_out::LeftOut;
-use crate::data::record::{self, Answer, Dropped, FORMAT_VERSION, Record, VariantRecord};
+use crate::data::record::{self, Answer, Elimination, FORMAT_VERSION, Record, VariantRecord};
 use crate::data::report::{Environment, IndexCost, Spread};
-use crate::labels::set::{Checked, Corpus, LabelSet, Place, Query, SET, State, corpus_of, queries_of};
+use crate::labels::set::{Corpus, LabelSet, Place, PlaceCheck, PlaceState, Query, SET, corpus_of, queries_of};
 use crate::run::plan::{Build, Plan, PlannedCell, Timing, Variant};
 use crate::run::race::Race;
 use crate::run::worker::{
@@ -119,7 +119,7 @@ pub struct Labelled {
     /// The documents.
     pub corpus: Corpus,
     /// The state of every place of the references.
-    pub checked: Vec<Checked>,
+    pub checked: Vec<PlaceCheck>,
     /// Hashes of the questions and of the documents.
     pub hashes: [String; 2],
 }
@@ -171,7 +171,7 @@ impl Labelled {
         let first = self.checked.iter().find(|checked| checked.state.has_drifted()).map(|first| {
             let (Query { id, .. }, Place { doc_id, .. }) = first.of(&self.labels);
             match &first.state {
-                State::NoDocument => format!(": `{id}` names {}", self.corpus.missing(doc_id)),
+                PlaceState::NoDocument => format!(": `{id}` names {}", self.corpus.missing(doc_id)),
                 state => format!(": `{id}` names `{doc_id}`, but {}", state.describe()),
             }
         });
@@ -280,7 +280,7 @@ pub enum Event<'a> {
 
 /// Settings of a sweep that are not part of its plan.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct SweepSettings {
     /// Whether the datasets stay in the run's folder.
     pub keep_datasets: bool,
     /// No dataset except the first is started if the sweep would then take longer than this, estimated from the time
@@ -322,7 +322,7 @@ pub fn sweep(
     run: &Run,
     folder: &Path,
     labelled: &Labelled,
-    settings: &Settings,
+    settings: &SweepSettings,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> anyhow::Result<usize> {
     labelled.require_evidence()?;
@@ -474,7 +474,7 @@ struct Lane {
     /// The answers, by question of the set.
     answers: Vec<Option<Answer>>,
     search_ms: Vec<Option<f64>>,
-    dropped: Option<Dropped>,
+    dropped: Option<Elimination>,
 }
 
 impl Lane {
@@ -617,7 +617,7 @@ impl Step<'_> {
                 for at in running {
                     let of_lane = cells.iter().zip(&lagging).filter(|(cell, _)| cell.variant == at);
                     // A way to search continues as long as it may be best at any k.
-                    let all: Option<Vec<&Dropped>> = of_lane.map(|(_, dropped)| dropped.as_ref()).collect();
+                    let all: Option<Vec<&Elimination>> = of_lane.map(|(_, dropped)| dropped.as_ref()).collect();
                     lanes[at].dropped = all.and_then(|all| all.first().map(|&dropped| dropped.clone()));
                 }
             }

@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::record::{Answer, ChunkPlace, DatasetRecord, HandedOver, VariantRecord};
+use crate::data::record::{Answer, ChunkPlace, ContextPlaces, DatasetRecord, VariantRecord};
 
 /// Largest number of documents that are ranked for a question.
 const DOCUMENTS: usize = 100;
@@ -481,7 +481,7 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors
 }
 
 /// Converts a context to places.
-fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result<HandedOver> {
+fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result<ContextPlaces> {
     let passage = |passage: &Passage| {
         let doc = by_id.get(passage.doc_id.as_str()).copied().context("a passage belongs to no known document")?;
         let place = |number: &u64| usize::try_from(*number).context("a document is too large");
@@ -489,7 +489,7 @@ fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result
         Ok((doc, passage.ranges.iter().map(range).collect::<anyhow::Result<_>>()?))
     };
     let passages = context.passages.iter().map(passage).collect::<anyhow::Result<_>>()?;
-    Ok(HandedOver { tokens: context.tokens, passages })
+    Ok(ContextPlaces { tokens: context.tokens, passages })
 }
 
 /// Returns the best documents by their best chunks, in the order of [`Searcher::documents`]. The list is read as

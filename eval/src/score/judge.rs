@@ -13,11 +13,11 @@ use chunkmill::error::{Error, Result};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use serde::{Deserialize, Serialize};
 
-use crate::data::record::{Answer, ChunkPlace, HandedOver};
+use crate::data::record::{Answer, ChunkPlace, ContextPlaces};
 use crate::data::report::{Correction, EvidenceCounts, Metric};
-use crate::labels::set::{self, Checked, Corpus, DUPLICATE, LabelSet};
+use crate::labels::set::{self, Corpus, DUPLICATE, LabelSet, PlaceCheck};
 use crate::score::metrics::{
-    Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
+    Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
     within_budget,
 };
 
@@ -418,12 +418,12 @@ impl Judge {
     ///
     /// # Errors
     /// Those of the tokenizer.
-    pub fn new(labels: &LabelSet, corpus: &Corpus, checked: &[Checked], duplicates: bool) -> Result<Self> {
+    pub fn new(labels: &LabelSet, corpus: &Corpus, checked: &[PlaceCheck], duplicates: bool) -> Result<Self> {
         let documents: Vec<String> = corpus.texts.keys().cloned().collect();
         let characters: Vec<Characters> = corpus.texts.values().map(|text| Characters::new(text)).collect();
         let tokens = corpus.texts.values().map(|text| cl100k().count(text)).collect::<Result<_>>()?;
         let mut judge = Self { documents, characters, tokens, questions: Vec::new() };
-        let mut scored: Vec<Vec<Reference>> =
+        let mut scored: Vec<Vec<NumberedReference>> =
             labels.scored(checked).iter().map(|references| judge.references(references)).collect();
         if duplicates {
             add_duplicates(&mut scored, corpus);
@@ -434,21 +434,21 @@ impl Judge {
     }
 
     /// Converts references, replacing the ids of documents with their numbers.
-    fn references(&self, references: &[set::Scored<'_>]) -> Vec<Reference> {
-        let place = |place: &set::ScoredPlace<'_>| {
+    fn references(&self, references: &[set::ScorableReference<'_>]) -> Vec<NumberedReference> {
+        let place = |place: &set::ScorablePlace<'_>| {
             let doc = self.documents.binary_search_by(|id| id.as_str().cmp(place.doc_id)).ok()?;
             Some((doc, place.range.clone()))
         };
-        let reference = |reference: &set::Scored<'_>| {
+        let reference = |reference: &set::ScorableReference<'_>| {
             let any = reference.any.iter().filter_map(|places| places.iter().map(place).collect());
-            Reference { any: any.collect(), grade: reference.grade }
+            NumberedReference { any: any.collect(), grade: reference.grade }
         };
         references.iter().map(reference).filter(|reference| !reference.any.is_empty()).collect()
     }
 
-    fn question(&self, query: usize, references: Vec<Reference>, corpus: &Corpus) -> Question {
+    fn question(&self, query: usize, references: Vec<NumberedReference>, corpus: &Corpus) -> Question {
         let mut question = Question { query, targets: Vec::new(), places: Vec::new(), relevant: Vec::new() };
-        for Reference { any, grade } in references {
+        for NumberedReference { any, grade } in references {
             question
                 .relevant
                 .push((any.iter().map(|places| places.iter().map(|(doc, _)| *doc).collect()).collect(), grade));
@@ -533,18 +533,18 @@ impl Judge {
 }
 
 /// A reference with document numbers instead of ids.
-struct Reference {
+struct NumberedReference {
     any: Vec<Vec<(usize, Option<Range<usize>>)>>,
     grade: f64,
 }
 
 /// Adds the other places where the text of a reference appears.
-fn add_duplicates(questions: &mut [Vec<Reference>], corpus: &Corpus) {
+fn add_duplicates(questions: &mut [Vec<NumberedReference>], corpus: &Corpus) {
     let texts: Vec<&str> = corpus.texts.values().map(String::as_str).collect();
     let mut patterns: Vec<&str> = Vec::new();
     let mut owners: Vec<(usize, usize)> = Vec::new();
     for (query, references) in questions.iter().enumerate() {
-        for (at, Reference { any, .. }) in references.iter().enumerate() {
+        for (at, NumberedReference { any, .. }) in references.iter().enumerate() {
             for alternative in any {
                 if let [(doc, Some(range))] = alternative.as_slice()
                     && let Some(text) = texts[*doc].get(range.clone())
@@ -636,9 +636,9 @@ impl Chunks {
             for target in &question.targets {
                 all += 1.0;
                 match shape(target, &around, &around) {
-                    Evidence::Whole => (reachable, whole) = (reachable + 1.0, whole + 1.0),
-                    Evidence::Split => reachable += 1.0,
-                    Evidence::Missed | Evidence::Unreachable => {}
+                    EvidenceShape::Whole => (reachable, whole) = (reachable + 1.0, whole + 1.0),
+                    EvidenceShape::Split => reachable += 1.0,
+                    EvidenceShape::Missed | EvidenceShape::Unreachable => {}
                 }
             }
         }
@@ -670,17 +670,17 @@ pub fn score(
     let mut values: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let mut counts = EvidenceCounts::default();
     for (at, question) in judge.questions.iter().enumerate() {
-        let answer = Scored { judge, chunks, question, answer: &answers[question.query] };
+        let answer = AnsweredQuestion { judge, chunks, question, answer: &answers[question.query] };
         for (name, value) in answer.values(k, options) {
             let column = values.entry(name).or_insert_with(|| vec![None; judge.questions.len()]);
             column[at] = Some(value);
         }
         for state in answer.evidence(k) {
             let count = match state {
-                Evidence::Whole => &mut counts.whole,
-                Evidence::Split => &mut counts.split,
-                Evidence::Missed => &mut counts.missed,
-                Evidence::Unreachable => &mut counts.unreachable,
+                EvidenceShape::Whole => &mut counts.whole,
+                EvidenceShape::Split => &mut counts.split,
+                EvidenceShape::Missed => &mut counts.missed,
+                EvidenceShape::Unreachable => &mut counts.unreachable,
             };
             *count += 1;
         }
@@ -700,14 +700,14 @@ pub fn value(
 ) -> Vec<Option<f64>> {
     let of = |question: &Question| {
         let answer = answers.get(question.query)?.as_ref()?;
-        let values = Scored { judge, chunks, question, answer }.values(k, options);
+        let values = AnsweredQuestion { judge, chunks, question, answer }.values(k, options);
         values.into_iter().find_map(|(name, value)| (name == metric).then_some(value))
     };
     judge.questions.iter().map(of).collect()
 }
 
 /// A question with its answer.
-pub(crate) struct Scored<'a> {
+pub(crate) struct AnsweredQuestion<'a> {
     pub(crate) judge: &'a Judge,
     pub(crate) chunks: &'a Chunks,
     pub(crate) question: &'a Question,
@@ -715,19 +715,19 @@ pub(crate) struct Scored<'a> {
 }
 
 /// Returns in what shape a reference was retrieved, by its best alternative.
-fn shape(target: &Target, retrieved: &[Span], chunks: &[Span]) -> Evidence {
+fn shape(target: &Target, retrieved: &[Span], chunks: &[Span]) -> EvidenceShape {
     let shapes = target.any.iter().map(|text| evidence(text, retrieved, chunks));
-    shapes.min().unwrap_or(Evidence::Unreachable)
+    shapes.min().unwrap_or(EvidenceShape::Unreachable)
 }
 
-impl Scored<'_> {
+impl AnsweredQuestion<'_> {
     /// Returns the spans of the k best chunks.
     fn retrieved(&self, k: usize) -> Vec<Span> {
         self.answer.rows.iter().take(k).map(|&row| self.chunks.spans[row]).collect()
     }
 
     /// Returns the spans of a context, in its order.
-    fn handed_over(&self, context: &HandedOver) -> Vec<Span> {
+    fn handed_over(&self, context: &ContextPlaces) -> Vec<Span> {
         let spans = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
             let doc = self.chunks.numbers[*doc];
             let spans = ranges.iter().filter_map(move |&[start, end]| {
@@ -740,16 +740,16 @@ impl Scored<'_> {
     }
 
     /// Returns in what shape each reference that is a place was retrieved at k.
-    pub(crate) fn evidence(&self, k: usize) -> Vec<Evidence> {
+    pub(crate) fn evidence(&self, k: usize) -> Vec<EvidenceShape> {
         self.shapes(&self.retrieved(k))
     }
 
     /// Returns in what shape each reference that is a place is in a context.
-    pub(crate) fn evidence_in(&self, context: &HandedOver) -> Vec<Evidence> {
+    pub(crate) fn evidence_in(&self, context: &ContextPlaces) -> Vec<EvidenceShape> {
         self.shapes(&self.handed_over(context))
     }
 
-    fn shapes(&self, retrieved: &[Span]) -> Vec<Evidence> {
+    fn shapes(&self, retrieved: &[Span]) -> Vec<EvidenceShape> {
         let around = self.chunks.around(self.question);
         self.question.targets.iter().map(|target| shape(target, retrieved, &around)).collect()
     }
@@ -764,7 +764,7 @@ impl Scored<'_> {
 
     /// Returns the best-covered alternative of each reference that is a place, in the context or else in the k
     /// best chunks.
-    pub(crate) fn nearest(&self, context: Option<&HandedOver>, k: usize) -> Vec<usize> {
+    pub(crate) fn nearest(&self, context: Option<&ContextPlaces>, k: usize) -> Vec<usize> {
         let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
         let cover: Cover = spans.into_iter().collect();
         self.question.targets.iter().map(|target| target.nearest(&cover)).collect()

@@ -9,7 +9,7 @@ use super::comparison::{compare, paired, settings};
 use super::ranking::{direction, is_favoured, ranked};
 use super::{front, verdict};
 use crate::data::report::{Cell, Report, Summary};
-use crate::score::stats::{Clustered, Interval, bootstrap, constant, deviation, mean, probability_best};
+use crate::score::stats::{ClusteredValues, Interval, bootstrap, constant, deviation, mean, probability_best};
 
 /// Computes [`Cell::metrics`], [`Cell::p_best`], [`Cell::comparison`], [`Cell::pareto`] and [`Report::verdict`]
 /// from the values and replaces what these fields contained. The verdict is `None` if no cell has a value of the
@@ -28,7 +28,7 @@ pub fn analyse(report: &mut Report) {
     report.verdict = None;
     let Some((&best, others)) = ranked.split_first() else { return };
     let primary = &report.scoring.primary;
-    let differences: Vec<Clustered> =
+    let differences: Vec<ClusteredValues> =
         others.iter().map(|&other| paired(&report.cells[other], &report.cells[best], primary, &clusters)).collect();
     let comparisons = compare(&differences, &report.scoring);
     for (&other, comparison) in others.iter().zip(comparisons) {
@@ -36,7 +36,7 @@ pub fn analyse(report: &mut Report) {
     }
     let fair = ranked.iter().take_while(|&&at| !is_favoured(report, &report.cells[at])).count().max(1);
     let fair = &ranked[..fair];
-    let choice: Vec<Clustered> =
+    let choice: Vec<ClusteredValues> =
         fair.iter().map(|&at| better_is_higher(report, &report.cells[at], &clusters)).collect();
     let shares = probability_best(&choice.iter().collect::<Vec<_>>(), &settings(&report.scoring));
     for (&at, share) in fair.iter().zip(shares) {
@@ -46,7 +46,7 @@ pub fn analyse(report: &mut Report) {
 }
 
 /// Returns a cell's values of the primary metric, negated if lower is better.
-fn better_is_higher(report: &Report, cell: &Cell, clusters: &Clusters) -> Clustered {
+fn better_is_higher(report: &Report, cell: &Cell, clusters: &Clusters) -> ClusteredValues {
     let primary = &report.scoring.primary;
     let direction = direction(report, primary);
     let values = cell.values.get(primary).into_iter().flatten().map(|value| Some((*value)? * direction));
@@ -61,7 +61,7 @@ fn summarise(report: &mut Report, clusters: &Clusters) {
         .flat_map(|(at, cell)| cell.values.iter().map(move |(name, values)| (at, name, values)))
         .filter(|(_, _, values)| values.iter().any(Option::is_some))
         .collect();
-    let clustered: Vec<Clustered> =
+    let clustered: Vec<ClusteredValues> =
         rows.par_iter().map(|(_, _, values)| clusters.gather(values.iter().copied())).collect();
     let intervals = bootstrap(&clustered.iter().collect::<Vec<_>>(), &settings(&report.scoring));
     let mut metrics = vec![BTreeMap::new(); report.cells.len()];

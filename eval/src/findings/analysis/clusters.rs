@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::data::report::{QueryRecord, Report};
-use crate::score::stats::Clustered;
+use crate::score::stats::ClusteredValues;
 
 /// With fewer clusters, drawing clusters says less than drawing single questions.
 const FEWEST: usize = 20;
@@ -46,7 +46,7 @@ impl Clusters {
     }
 
     /// Groups the values of the questions by cluster. Questions without a value are left out.
-    pub fn gather(&self, values: impl Iterator<Item = Option<f64>>) -> Clustered {
+    pub fn gather(&self, values: impl Iterator<Item = Option<f64>>) -> ClusteredValues {
         self.numbers.iter().zip(values).filter_map(|(&cluster, value)| Some((cluster, value?))).collect()
     }
 

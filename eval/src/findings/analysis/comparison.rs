@@ -2,7 +2,7 @@
 
 use super::clusters::Clusters;
 use crate::data::report::{Cell, Comparison, Correction, Scoring};
-use crate::score::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, holm, max_t};
+use crate::score::stats::{Bootstrap, ClusteredValues, Interval, PermutationTest, bootstrap, holm, max_t};
 
 /// Compares pairs of cells by the differences of their values, question by question. All pairs passed together
 /// form one family for the correction. Pairs without any difference are not counted, because no choice of signs
@@ -11,9 +11,9 @@ use crate::score::stats::{Bootstrap, Clustered, Found, Interval, bootstrap, holm
 /// With Holm's correction, more than [`Scoring::permutations`] permutations are drawn if there are so many pairs
 /// that otherwise even the smallest possible p would not stay below 1 − confidence after correction.
 #[must_use]
-pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> {
-    let differs = |row: &&Clustered| row.sums().iter().any(|&difference| difference != 0.0);
-    let rows: Vec<&Clustered> = differences.iter().filter(differs).collect();
+pub fn compare(differences: &[ClusteredValues], scoring: &Scoring) -> Vec<Comparison> {
+    let differs = |row: &&ClusteredValues| row.sums().iter().any(|&difference| difference != 0.0);
+    let rows: Vec<&ClusteredValues> = differences.iter().filter(differs).collect();
     let alpha = 1.0 - scoring.confidence;
     let permutations = match scoring.correction {
         Correction::MaxT => scoring.permutations,
@@ -27,7 +27,7 @@ pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> 
     };
     let intervals = bootstrap(&rows, &settings(scoring));
     let mut found = rows.iter().zip(intervals).zip(tested.into_iter().zip(adjusted)).map(
-        |((row, Interval { lo, hi }), (Found { p, .. }, p_adjusted))| {
+        |((row, Interval { lo, hi }), (PermutationTest { p, .. }, p_adjusted))| {
             let separable = p_adjusted < alpha;
             Comparison { difference: row.mean(), lo, hi, p, p_adjusted, separable }
         },
@@ -37,7 +37,7 @@ pub fn compare(differences: &[Clustered], scoring: &Scoring) -> Vec<Comparison> 
 }
 
 /// Returns one cell's values minus the other's, over the questions of one report for which both have a value.
-pub(super) fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> Clustered {
+pub(super) fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> ClusteredValues {
     let values = |cell: &'_ Cell| cell.values.get(metric).cloned().unwrap_or_default();
     clusters.gather(values(cell).into_iter().zip(values(other)).map(|(one, other)| Some(one? - other?)))
 }

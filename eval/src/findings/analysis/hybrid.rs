@@ -7,7 +7,7 @@ use super::comparison::{compare, paired};
 use super::figures::{figure, signed};
 use super::ranking::direction;
 use crate::data::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
-use crate::score::stats::{Clustered, mean};
+use crate::score::stats::{ClusteredValues, mean};
 
 const HALVES: [&str; 2] = ["vector", "keyword"];
 
@@ -31,7 +31,7 @@ pub(super) fn verdicts(report: &Report, ranked: &[usize], clusters: &Clusters) -
         })
         .collect();
     let primary = &report.scoring.primary;
-    let differences: Vec<Clustered> =
+    let differences: Vec<ClusteredValues> =
         pairs.iter().map(|pair| paired(pair.hybrid, pair.half, primary, clusters)).collect();
     let verdict = |(pair, comparison): (&Pair, Comparison)| HybridVerdict {
         hybrid: pair.hybrid.id.clone(),

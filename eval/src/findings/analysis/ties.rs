@@ -10,7 +10,7 @@ use super::figures::figure;
 use super::ranking::direction;
 use crate::data::report::{Cell, Report};
 use crate::score::judge::in_context;
-use crate::score::stats::{Clustered, POWER, minimum_detectable_effect, unseen};
+use crate::score::stats::{ClusteredValues, POWER, minimum_detectable_effect, unseen};
 
 /// A difference that is worth knowing: one question in twenty, or as much on average.
 const WORTHWHILE: f64 = 0.05;
@@ -53,7 +53,7 @@ fn more(report: &Report, cells: &[&Cell], other: Option<&str>) -> String {
     let values = |cell: &'_ Cell| cell.values.get(primary).cloned().unwrap_or_default();
     let first = values(cells[0]);
     let asked = first.iter().flatten().count();
-    let difference = |cell: &&Cell| -> Clustered {
+    let difference = |cell: &&Cell| -> ClusteredValues {
         clusters.gather(values(cell).into_iter().zip(&first).map(|(one, other)| Some(one? - (*other)?)))
     };
     let error = cells[1..].iter().map(|cell| difference(cell).standard_error()).fold(0.0, f64::max);

@@ -11,7 +11,7 @@ use super::hybrid;
 use super::ranking::direction;
 use super::ties::{favoured, untold};
 use crate::data::report::{Cell, HeldOutRecord, Report, RunnerUp, Summary, Verdict};
-use crate::score::stats::{Clustered, HeldOut, POWER, held_out, minimum_detectable_effect};
+use crate::score::stats::{ClusteredValues, HeldOut, POWER, held_out, minimum_detectable_effect};
 
 /// With fewer clusters, the intervals themselves are uncertain (see [`crate::score::stats::bootstrap`]).
 const FEW: usize = 50;
@@ -36,8 +36,8 @@ const NAMED: usize = 3;
 pub(super) fn of(
     report: &Report,
     ranked: &[usize],
-    choice: &[Clustered],
-    differences: &[Clustered],
+    choice: &[ClusteredValues],
+    differences: &[ClusteredValues],
     clusters: &Clusters,
 ) -> Verdict {
     let best = &report.cells[ranked[0]];
@@ -111,8 +111,9 @@ fn is_ruled_out(cell: &Cell) -> bool {
 /// Returns the minimum detectable effect for a typical pair, from the median standard error of the differences to
 /// the best. If no cell differs, it assumes two cells with independent values: √2 times the standard error of the
 /// values.
-fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
-    let mut errors: Vec<f64> = differences.iter().map(Clustered::standard_error).filter(|&error| error > 0.0).collect();
+fn effect(values: &ClusteredValues, differences: &[ClusteredValues], alpha: f64) -> f64 {
+    let mut errors: Vec<f64> =
+        differences.iter().map(ClusteredValues::standard_error).filter(|&error| error > 0.0).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let alone = || values.standard_error() * 2.0_f64.sqrt();
     minimum_detectable_effect(errors.get(errors.len() / 2).copied().unwrap_or_else(alone), alpha, POWER)
@@ -121,7 +122,7 @@ fn effect(values: &Clustered, differences: &[Clustered], alpha: f64) -> f64 {
 /// Estimates how many more questions would separate a cell from the best. The standard error falls with the square
 /// root of their number, so N questions become N · (effect / difference)², where the effect is what N questions
 /// detect with probability [`POWER`].
-fn runner_up(cell: &Cell, difference: &Clustered, alpha: f64) -> Option<RunnerUp> {
+fn runner_up(cell: &Cell, difference: &ClusteredValues, alpha: f64) -> Option<RunnerUp> {
     let separable = cell.comparison.is_some_and(|with| with.separable);
     let found = difference.mean().abs();
     if separable || found == 0.0 {
@@ -149,8 +150,8 @@ fn more_questions(next: &RunnerUp) -> Option<String> {
     }
 }
 
-fn held_out_of(report: &Report, choice: &[Clustered]) -> Option<HeldOutRecord> {
-    let rows: Vec<&Clustered> = choice.iter().collect();
+fn held_out_of(report: &Report, choice: &[ClusteredValues]) -> Option<HeldOutRecord> {
+    let rows: Vec<&ClusteredValues> = choice.iter().collect();
     let HeldOut { chosen, held_out, same } = held_out(&rows, SPLITS, report.scoring.seed)?;
     let direction = direction(report, &report.scoring.primary);
     Some(HeldOutRecord { splits: SPLITS, chosen: chosen * direction, held_out: held_out * direction, same })

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use chunkmill::document::Positions;
 
-use crate::data::record::{Answer, HandedOver, Record};
+use crate::data::record::{Answer, ContextPlaces, Record};
 use crate::data::report::{EvidenceText, Report, RetrievedText, TextPiece, WorstQuery};
 use crate::run::sweep::{Labelled, RunCell};
-use crate::score::judge::{Chunks, Judge, Question, Scored};
-use crate::score::metrics::Evidence;
+use crate::score::judge::{AnsweredQuestion, Chunks, Judge, Question};
+use crate::score::metrics::EvidenceShape;
 
 /// Number of questions that are shown with the retrieved text.
 const WORST: usize = 12;
@@ -20,7 +20,7 @@ const SHOWN: usize = 5;
 const CONTEXT: usize = 240;
 
 /// The answers of a cell, with everything needed to show them.
-pub(super) struct Found<'a> {
+pub(super) struct CellAnswers<'a> {
     /// Position of the budget whose contexts decide; `None` if another metric decides.
     pub(super) context: Option<usize>,
     pub(super) labelled: &'a Labelled,
@@ -31,7 +31,7 @@ pub(super) struct Found<'a> {
     pub(super) k: usize,
 }
 
-impl Found<'_> {
+impl CellAnswers<'_> {
     /// Returns the questions with the lowest values, lowest first.
     pub(super) fn worst(&self, report: &Report, advised: &RunCell) -> Vec<WorstQuery> {
         let values = report.cell(&advised.id).and_then(|cell| cell.values.get(&report.scoring.primary));
@@ -49,7 +49,7 @@ impl Found<'_> {
     fn explain(&self, query: usize, value: f64) -> WorstQuery {
         let question = &self.judge.questions[query];
         let answer = &self.answers[question.query];
-        let scored = Scored { judge: self.judge, chunks: self.chunks, question, answer };
+        let scored = AnsweredQuestion { judge: self.judge, chunks: self.chunks, question, answer };
         let context = self.context.and_then(|at| answer.contexts.get(at));
         let shapes = context.map_or_else(|| scored.evidence(self.k), |context| scored.evidence_in(context));
         let nearest = scored.nearest(context, self.k);
@@ -105,7 +105,7 @@ impl Found<'_> {
     }
 
     /// Returns the passages of a context, in its order.
-    fn passages(&self, question: &Question, context: &HandedOver) -> Vec<RetrievedText> {
+    fn passages(&self, question: &Question, context: &ContextPlaces) -> Vec<RetrievedText> {
         let passages = (1..).zip(&context.passages).filter_map(|(rank, (doc, ranges))| {
             let (start, end) = (ranges.first()?[0], ranges.last()?[1]);
             let (citation, pieces) = self.marked(question, *doc, start..end);
@@ -132,12 +132,12 @@ impl Found<'_> {
     }
 }
 
-fn name(state: Evidence) -> &'static str {
+fn name(state: EvidenceShape) -> &'static str {
     match state {
-        Evidence::Whole => "whole",
-        Evidence::Split => "split",
-        Evidence::Missed => "missed",
-        Evidence::Unreachable => "unreachable",
+        EvidenceShape::Whole => "whole",
+        EvidenceShape::Split => "split",
+        EvidenceShape::Missed => "missed",
+        EvidenceShape::Unreachable => "unreachable",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state of the evidence of every question, as later runs need it: they see what was lost.
 
 use crate::data::report::{Drift, LabelledQuestion, LabelledReference};
-use crate::labels::set::{Checked, Place, Query, Reference, State, beginning, words};
+use crate::labels::set::{Place, PlaceCheck, PlaceState, Query, Reference, beginning, words};
 use crate::run::sweep::Labelled;
 
 /// Number of characters of a lost text that are shown.
@@ -24,13 +24,13 @@ pub(super) fn labelled(labelled: &Labelled) -> Vec<LabelledQuestion> {
 }
 
 /// Describes a reference by the worst place of its best alternative.
-fn reference(query: &Query, places: &[Checked]) -> Option<LabelledReference> {
+fn reference(query: &Query, places: &[PlaceCheck]) -> Option<LabelledReference> {
     let alternatives = places.chunk_by(|a, b| a.alternative == b.alternative);
     let worst = alternatives.filter_map(|places| places.iter().max_by_key(|place| rank(&place.state)));
     let decides = worst.min_by_key(|place| rank(&place.state))?;
     let reference = &query.references[decides.reference];
     let Place { doc_id, quote } = &reference.any[decides.alternative][decides.place];
-    let drift = (decides.state != State::Valid).then(|| Drift {
+    let drift = (decides.state != PlaceState::Valid).then(|| Drift {
         doc_id: doc_id.clone(),
         text: quote.as_ref().map_or_else(String::new, |quote| beginning(&quote.text, SHOWN)),
         finding: decides.state.describe(),
@@ -40,14 +40,14 @@ fn reference(query: &Query, places: &[Checked]) -> Option<LabelledReference> {
 }
 
 /// Orders the states from good to bad.
-fn rank(state: &State) -> usize {
+fn rank(state: &PlaceState) -> usize {
     match state {
-        State::Valid => 0,
-        State::Moved(_) | State::Elsewhere(..) => 1,
-        State::Split(_) => 2,
-        State::Ambiguous(_) => 3,
-        State::Gone => 4,
-        State::NoDocument => 5,
+        PlaceState::Valid => 0,
+        PlaceState::Moved(_) | PlaceState::Elsewhere(..) => 1,
+        PlaceState::Split(_) => 2,
+        PlaceState::Ambiguous(_) => 3,
+        PlaceState::Gone => 4,
+        PlaceState::NoDocument => 5,
     }
 }
 

@@ -7,11 +7,11 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 use rayon::prelude::*;
 
-use super::answers::Found;
+use super::answers::CellAnswers;
 use super::cells::describe;
 use super::evidence;
 use crate::data::left_out::{LeftOut, Reason};
-use crate::data::record::{Dropped, Record};
+use crate::data::record::{Elimination, Record};
 use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, QueryRecord, Report, Scoring};
 use crate::findings::analysis::{analyse, figure};
 use crate::labels::set::Query;
@@ -20,7 +20,7 @@ use crate::score::judge::{Chunks, Judge, ScoringOptions, all_in_context, in_cont
 
 /// A run with all its measurements.
 #[derive(Debug)]
-pub struct Measured {
+pub struct MeasuredRun {
     pub(super) run: Run,
     pub(super) labelled: Labelled,
     pub(super) judge: Judge,
@@ -30,7 +30,7 @@ pub struct Measured {
     pub(super) chunks: Vec<Chunks>,
 }
 
-impl Measured {
+impl MeasuredRun {
     /// Reads the records of a run.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Measured {
         let cells = run.cells.par_iter().filter(|cell| !dropped(cell)).map(cell).collect();
         let mut left_out = run.left_out.clone();
         left_out.extend(run.cells.iter().filter_map(|cell| {
-            let Dropped { questions, better, mean, difference } =
+            let Elimination { questions, better, mean, difference } =
                 records[cell.build].variants[cell.variant].dropped.as_ref()?;
             let (own, other) = (figure(*mean), figure(mean - difference));
             let reason = format!("surely worse than `{better}` after {questions} questions: {own} against {other}");
@@ -144,10 +144,10 @@ impl Measured {
     }
 
     /// Returns the answers of a cell with everything needed to show them.
-    fn found(&self, cell: &RunCell, primary: &str) -> Found<'_> {
+    fn found(&self, cell: &RunCell, primary: &str) -> CellAnswers<'_> {
         let decides = |&&budget: &&usize| primary == in_context(budget) || primary == all_in_context(budget);
         let context = self.run.scoring.budgets.iter().position(|budget| decides(&budget));
-        Found {
+        CellAnswers {
             context,
             labelled: &self.labelled,
             judge: &self.judge,

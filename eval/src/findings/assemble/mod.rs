@@ -15,4 +15,4 @@ mod evidence;
 mod measured;
 mod trec;
 
-pub use measured::Measured;
+pub use measured::MeasuredRun;

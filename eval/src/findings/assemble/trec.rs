@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
 
-use super::measured::Measured;
+use super::measured::MeasuredRun;
 use crate::data::files::replace;
 use crate::data::record::{Record, VariantRecord, file_name};
 use crate::data::trec;
@@ -30,7 +30,7 @@ fn search_name(name: &str) -> String {
     if name.chars().all(|c| c.is_ascii_alphanumeric()) { name.to_owned() } else { file_name(name) }
 }
 
-impl Measured {
+impl MeasuredRun {
     /// Returns the number of ways to search, summed over all datasets.
     #[must_use]
     pub fn searches(&self) -> usize {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::difference::{Change, Moved};
-use super::questions::{Questions, Value};
+use super::difference::{Change, MovedQuestion};
+use super::questions::{CommonQuestions, QuestionValue};
 
 /// A question that broke: in some setting, it now has at most half of what it had.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Broken {
+pub struct BrokenQuestion {
     /// Id of the question.
     pub query: String,
     /// The question.
@@ -31,26 +31,26 @@ pub struct Broken {
 }
 
 /// Returns the questions of one change that broke.
-pub(super) fn fallen(values: &[Value], questions: &Questions) -> Vec<Moved> {
+pub(super) fn fallen(values: &[QuestionValue], questions: &CommonQuestions) -> Vec<MovedQuestion> {
     let broke = values.iter().filter(|value| value.before > 0.0 && 2.0 * value.after <= value.before);
     broke.map(|value| questions.moved(value)).collect()
 }
 
 /// Returns the questions that broke in some changes: those that broke in most cells first, then those that fell most.
-pub(crate) fn merged<'c>(changes: impl Iterator<Item = &'c Change> + Clone) -> Vec<Broken> {
+pub(crate) fn merged<'c>(changes: impl Iterator<Item = &'c Change> + Clone) -> Vec<BrokenQuestion> {
     let mut cells: Vec<&str> = changes.clone().map(|change| change.cell.as_str()).collect();
     cells.sort_unstable();
     cells.dedup();
     let of = cells.len();
-    let mut broken: Vec<(Broken, Vec<&str>)> = Vec::new();
+    let mut broken: Vec<(BrokenQuestion, Vec<&str>)> = Vec::new();
     let mut known: HashMap<&str, usize> = HashMap::new();
     for change in changes {
-        for Moved { query, text, before, after } in &change.fallen {
+        for MovedQuestion { query, text, before, after } in &change.fallen {
             let at = *known.entry(query).or_insert_with(|| {
                 let (metric, handed_over) = (String::new(), Vec::new());
                 let (query, text, cell) = (query.clone(), text.clone(), String::new());
                 broken.push((
-                    Broken { query, text, cell, metric, before: 0.0, after: 0.0, cells: 0, of, handed_over },
+                    BrokenQuestion { query, text, cell, metric, before: 0.0, after: 0.0, cells: 0, of, handed_over },
                     Vec::new(),
                 ));
                 broken.len() - 1
@@ -66,8 +66,8 @@ pub(crate) fn merged<'c>(changes: impl Iterator<Item = &'c Change> + Clone) -> V
             }
         }
     }
-    let mut broken: Vec<Broken> = broken.into_iter().map(|(broken, _)| broken).collect();
-    let fell = |broken: &Broken| broken.before - broken.after;
+    let mut broken: Vec<BrokenQuestion> = broken.into_iter().map(|(broken, _)| broken).collect();
+    let fell = |broken: &BrokenQuestion| broken.before - broken.after;
     broken.sort_by(|a, b| b.cells.cmp(&a.cells).then(fell(b).total_cmp(&fell(a))));
     broken
 }

@@ -6,13 +6,13 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 use serde::Serialize;
 
-use super::broken::{self, Broken};
-use super::difference::{Change, Moved};
+use super::broken::{self, BrokenQuestion};
+use super::difference::{Change, MovedQuestion};
 use super::evidence::Evidence;
-use super::questions::{Questions, Value};
+use super::questions::{CommonQuestions, QuestionValue};
 use crate::data::report::{Cell, Report};
 use crate::findings::analysis::{Clusters, compare, direction};
-use crate::score::stats::{Clustered, mean};
+use crate::score::stats::{ClusteredValues, mean};
 
 /// Number of questions that moved most to list in each direction.
 const NAMED: usize = 5;
@@ -33,9 +33,9 @@ pub struct Changes {
     /// One change for each common cell and each metric, in the order of the earlier run.
     pub changes: Vec<Change>,
     /// The questions that moved most by the first metric, averaged over the cells: the fallen ones first.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedQuestion>,
     /// The questions that broke by the first metric, each once.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenQuestion>,
 }
 
 /// Compares two runs by these metrics. Intervals and tests use the scoring settings of the earlier run.
@@ -46,7 +46,7 @@ pub struct Changes {
 pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Changes> {
     same_scoring(before, after)?;
     let evidence = Evidence::of(before, after)?;
-    let questions = Questions::of(before, after, &evidence)?;
+    let questions = CommonQuestions::of(before, after, &evidence)?;
     let pairs: Vec<(&Cell, &Cell)> =
         before.cells.iter().filter_map(|cell| Some((cell, after.cell(&cell.id)?))).collect();
     let mut values = Vec::new();
@@ -57,8 +57,9 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
         all.extend(pairs.iter().map(|(one, other)| is_share.then(|| questions.all(one, other, metric)).flatten()));
     }
     let clusters = Clusters::of_questions(questions.records());
-    let cluster = |value: &Value| (clusters.number(value.question), value.rise());
-    let differences: Vec<Clustered> = values.iter().map(|(.., values)| values.iter().map(cluster).collect()).collect();
+    let cluster = |value: &QuestionValue| (clusters.number(value.question), value.rise());
+    let differences: Vec<ClusteredValues> =
+        values.iter().map(|(.., values)| values.iter().map(cluster).collect()).collect();
     let comparisons = compare(&differences, &before.scoring);
     let mut moved = Vec::new();
     if let Some(metric) = metrics.first() {
@@ -102,9 +103,9 @@ pub fn changes(before: &Report, after: &Report, metrics: &[String]) -> Result<Ch
 
 /// Returns the questions that moved most: those that got worse, worst first, then those that got better, least
 /// first.
-fn most(values: &[Value], direction: f64, questions: &Questions) -> Vec<Moved> {
-    let gain = |value: &Value| value.rise() * direction;
-    let mut moved: Vec<&Value> = values.iter().filter(|value| value.rise() != 0.0).collect();
+fn most(values: &[QuestionValue], direction: f64, questions: &CommonQuestions) -> Vec<MovedQuestion> {
+    let gain = |value: &QuestionValue| value.rise() * direction;
+    let mut moved: Vec<&QuestionValue> = values.iter().filter(|value| value.rise() != 0.0).collect();
     moved.sort_by(|a, b| gain(a).total_cmp(&gain(b)));
     let fallen = moved.iter().take_while(|value| gain(value) < 0.0).count();
     let risen = (moved.len() - NAMED.min(moved.len())).max(fallen);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::data::report::Comparison;
-use crate::score::stats::Clustered;
+use crate::score::stats::ClusteredValues;
 
 /// A cell by one metric, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,13 +26,13 @@ pub struct Change {
     /// nothing is lost.
     pub all: Option<Means>,
     /// The questions that moved most, worst first.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedQuestion>,
     /// The questions that broke: now they have at most half of what they had.
     #[serde(skip)]
-    pub fallen: Vec<Moved>,
+    pub fallen: Vec<MovedQuestion>,
     /// After minus before for the questions with both values, by cluster; empty if there are none.
     #[serde(skip)]
-    pub differences: Clustered,
+    pub differences: ClusteredValues,
 }
 
 /// The means of a metric in both runs.
@@ -46,7 +46,7 @@ pub struct Means {
 
 /// A question whose value changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Moved {
+pub struct MovedQuestion {
     /// Id of the question.
     pub query: String,
     /// The question.

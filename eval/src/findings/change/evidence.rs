@@ -21,9 +21,9 @@ pub struct Evidence {
     /// The texts that moved since the earlier run. They are scored at their new places.
     pub moved: Vec<MovedText>,
     /// The questions that are not among the labels any more.
-    pub removed: Vec<Named>,
+    pub removed: Vec<NamedQuestion>,
     /// The questions that now have fewer or other references, because their labels were changed.
-    pub relabelled: Vec<Named>,
+    pub relabelled: Vec<NamedQuestion>,
     /// Whether the earlier run does not say which references it could score. A question that lost only a part of its
     /// evidence is not noticed then.
     pub unknown: bool,
@@ -31,7 +31,7 @@ pub struct Evidence {
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Named {
+pub struct NamedQuestion {
     /// Its id.
     pub query: String,
     /// The question.
@@ -155,8 +155,8 @@ impl Evidence {
         let now: HashMap<(&str, &str), Option<&LabelledQuestion>> =
             asked(after).into_iter().map(|asked| ((asked.id, asked.text), asked.labelled)).collect();
         found.unknown = before.labelled.is_empty() && drifted(before) > 0 && !unchanged;
-        for Asked { id, text, labelled } in then.iter().filter(|asked| asked.could_be_scored()) {
-            let named = || Named { query: (*id).to_owned(), text: (*text).to_owned() };
+        for RunQuestion { id, text, labelled } in then.iter().filter(|asked| asked.could_be_scored()) {
+            let named = || NamedQuestion { query: (*id).to_owned(), text: (*text).to_owned() };
             let Some(after) = now.get(&(*id, *text)) else {
                 found.removed.push(named());
                 continue;
@@ -165,9 +165,9 @@ impl Evidence {
             // Without the references of the later run, nothing is lost, as checked above.
             let Some(after) = after else { continue };
             let matched = match labelled {
-                Some(before) => Matched::of(&before.references, &after.references),
-                None if unchanged => Matched::default(),
-                None => Matched::unknown(&after.references, found.unknown),
+                Some(before) => ChangedReferences::of(&before.references, &after.references),
+                None if unchanged => ChangedReferences::default(),
+                None => ChangedReferences::unknown(&after.references, found.unknown),
             };
             if matched.is_relabelled {
                 found.relabelled.push(named());
@@ -229,7 +229,7 @@ impl Evidence {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let ids = |named: &[Named]| {
+        let ids = |named: &[NamedQuestion]| {
             let ids: Vec<&str> = named.iter().map(|named| named.query.as_str()).take(IDS).collect();
             format!("{}{}", ids.join(", "), if named.len() > IDS { ", …" } else { "" })
         };
@@ -275,25 +275,25 @@ fn its(number: usize) -> &'static str {
 const IDS: usize = 10;
 
 /// A question of a run.
-struct Asked<'r> {
+struct RunQuestion<'r> {
     id: &'r str,
     text: &'r str,
     /// `None` in a report of an earlier version, which lists only the questions that were scored.
     labelled: Option<&'r LabelledQuestion>,
 }
 
-impl Asked<'_> {
+impl RunQuestion<'_> {
     fn could_be_scored(&self) -> bool {
         self.labelled.is_none_or(|labelled| labelled.references.iter().any(LabelledReference::can_be_scored))
     }
 }
 
-fn asked(report: &Report) -> Vec<Asked<'_>> {
+fn asked(report: &Report) -> Vec<RunQuestion<'_>> {
     if report.labelled.is_empty() {
-        let asked = report.queries.iter().map(|query| Asked { id: &query.id, text: &query.text, labelled: None });
+        let asked = report.queries.iter().map(|query| RunQuestion { id: &query.id, text: &query.text, labelled: None });
         return asked.collect();
     }
-    report.labelled.iter().map(|of| Asked { id: &of.id, text: &of.text, labelled: Some(of) }).collect()
+    report.labelled.iter().map(|of| RunQuestion { id: &of.id, text: &of.text, labelled: Some(of) }).collect()
 }
 
 /// Returns the number of places that could not be scored.
@@ -304,13 +304,13 @@ fn drifted(report: &Report) -> usize {
 
 /// The references of a question that changed.
 #[derive(Default)]
-struct Matched<'r> {
+struct ChangedReferences<'r> {
     lost: Vec<&'r LabelledReference>,
     moved: Vec<&'r LabelledReference>,
     is_relabelled: bool,
 }
 
-impl<'r> Matched<'r> {
+impl<'r> ChangedReferences<'r> {
     /// Matches references by their keys. A question may have several with the same key.
     fn of(before: &[LabelledReference], after: &'r [LabelledReference]) -> Self {
         let mut matched = Self::default();

@@ -19,8 +19,8 @@ mod difference;
 mod evidence;
 mod questions;
 
-pub use broken::Broken;
+pub use broken::BrokenQuestion;
 pub(crate) use broken::merged;
 pub use changes::{Changes, changes};
-pub use difference::{Change, Means, Moved};
-pub use evidence::{Evidence, Loss, LostQuestion, LostReference, MovedText, Named};
+pub use difference::{Change, Means, MovedQuestion};
+pub use evidence::{Evidence, Loss, LostQuestion, LostReference, MovedText, NamedQuestion};

@@ -4,28 +4,28 @@ use std::collections::HashMap;
 
 use chunkmill::error::{Error, Result};
 
-use super::difference::{Means, Moved};
+use super::difference::{Means, MovedQuestion};
 use super::evidence::Evidence;
 use crate::data::report::{Cell, QueryRecord, Report};
 use crate::score::stats::mean;
 
 /// One question's value in both runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Value {
+pub(super) struct QuestionValue {
     /// Position among the questions of both runs.
     pub(super) question: usize,
     pub(super) before: f64,
     pub(super) after: f64,
 }
 
-impl Value {
+impl QuestionValue {
     pub(super) fn rise(&self) -> f64 {
         self.after - self.before
     }
 }
 
 /// The questions that both runs contain.
-pub(super) struct Questions<'r> {
+pub(super) struct CommonQuestions<'r> {
     /// The questions that both scored by the same evidence: the question, its position in the run before, and its
     /// position in the run after.
     common: Vec<(&'r QueryRecord, usize, usize)>,
@@ -34,7 +34,7 @@ pub(super) struct Questions<'r> {
     lost: Vec<(usize, Option<usize>, f64)>,
 }
 
-impl<'r> Questions<'r> {
+impl<'r> CommonQuestions<'r> {
     pub(super) fn of(before: &'r Report, after: &'r Report, evidence: &Evidence) -> Result<Self> {
         let name = |query: &'r QueryRecord| (query.id.as_str(), query.text.as_str());
         let known: HashMap<(&str, &str), usize> =
@@ -85,16 +85,16 @@ impl<'r> Questions<'r> {
     }
 
     /// Returns the questions for which both cells have a value of the metric.
-    pub(super) fn values(&self, before: &Cell, after: &Cell, metric: &str) -> Vec<Value> {
+    pub(super) fn values(&self, before: &Cell, after: &Cell, metric: &str) -> Vec<QuestionValue> {
         let (Some(one), Some(other)) = (before.values.get(metric), after.values.get(metric)) else { return Vec::new() };
         let value = |(question, &(_, a, b)): (usize, &(_, usize, usize))| {
-            Some(Value { question, before: (*one.get(a)?)?, after: (*other.get(b)?)? })
+            Some(QuestionValue { question, before: (*one.get(a)?)?, after: (*other.get(b)?)? })
         };
         self.common.iter().enumerate().filter_map(value).collect()
     }
 
     /// Returns each question's mean over several cells.
-    pub(super) fn averaged<'v>(&self, cells: impl Iterator<Item = &'v [Value]>) -> Vec<Value> {
+    pub(super) fn averaged<'v>(&self, cells: impl Iterator<Item = &'v [QuestionValue]>) -> Vec<QuestionValue> {
         let mut sums = vec![(0.0, 0.0, 0.0); self.common.len()];
         for value in cells.flatten() {
             let (before, after, count) = &mut sums[value.question];
@@ -103,13 +103,13 @@ impl<'r> Questions<'r> {
             *count += 1.0;
         }
         let mean = |(question, (before, after, count)): (usize, (f64, f64, f64))| {
-            (count > 0.0).then(|| Value { question, before: before / count, after: after / count })
+            (count > 0.0).then(|| QuestionValue { question, before: before / count, after: after / count })
         };
         sums.into_iter().enumerate().filter_map(mean).collect()
     }
 
-    pub(super) fn moved(&self, value: &Value) -> Moved {
+    pub(super) fn moved(&self, value: &QuestionValue) -> MovedQuestion {
         let query = self.common[value.question].0;
-        Moved { query: query.id.clone(), text: query.text.clone(), before: value.before, after: value.after }
+        MovedQuestion { query: query.id.clone(), text: query.text.clone(), before: value.before, after: value.after }
     }
 }

@@ -9,7 +9,7 @@ use super::thresholds::Thresholds;
 use crate::data::report::Report;
 use crate::findings::analysis::{direction, figure};
 use crate::findings::change::{Change, changes, merged};
-use crate::score::stats::{Clustered, holm, normal_cdf};
+use crate::score::stats::{ClusteredValues, holm, normal_cdf};
 
 /// Compares a run with a baseline. A cell of the baseline that the run lacks fails; a cell that only the run has is
 /// ignored. Intervals use the baseline's confidence, number of samples and seed.
@@ -132,7 +132,7 @@ impl Fall {
 /// Returns the one-sided p-value of a mean gain whose true value is −`allowed`: Φ((gain + allowed) / standard
 /// error). It is at least 2^−n for n clusters, the probability that n coins all fall the same way, so fewer than
 /// six questions fail nothing.
-fn chance(gain: f64, changes: &Clustered, allowed: f64) -> f64 {
+fn chance(gain: f64, changes: &ClusteredValues, allowed: f64) -> f64 {
     let beyond = gain + allowed;
     let p = if beyond >= 0.0 { 1.0 } else { normal_cdf(beyond / changes.standard_error()) };
     p.max(0.5_f64.powi(i32::try_from(changes.clusters()).unwrap_or(i32::MAX)))

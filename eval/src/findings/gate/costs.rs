@@ -15,20 +15,21 @@ pub(super) fn checks(run: &Report, baseline: &Report, thresholds: &Thresholds) -
     let growth = if baseline.labels.bytes == 0 { 1.0 } else { float(run.labels.bytes) / float(baseline.labels.bytes) };
     for before in &baseline.cells {
         let Some(after) = run.cell(&before.id) else { continue };
-        let check = |what: &str, unit: &str, allowed: f64, costs: Cost| {
+        let check = |what: &str, unit: &str, allowed: f64, costs: CostChange| {
             (allowed.is_finite() && costs.before > 0.0).then(|| costs.check(before, what, unit, allowed))
         };
-        let times = Cost::flat(before.cost.query_ms.p95, after.cost.query_ms.p95);
+        let times = CostChange::flat(before.cost.query_ms.p95, after.cost.query_ms.p95);
         checks.extend(check("query_ms", "ms (95th percentile)", thresholds.max_slower, times));
         if !seen.insert(&before.build) {
             continue;
         }
-        let bytes = Cost::flat(float(before.cost.bytes) * growth, float(after.cost.bytes));
+        let bytes = CostChange::flat(float(before.cost.bytes) * growth, float(after.cost.bytes));
         let unit = if growth.to_bits() == 1.0_f64.to_bits() { "bytes" } else { "bytes (scaled to these documents)" };
         checks.extend(check("bytes", unit, thresholds.max_larger, bytes));
         if let (Some(one), Some(other)) = (&before.cost.index, &after.cost.index) {
             let (one, other) = (one.seconds, other.seconds);
-            let spread = Cost { before: one.median, most_before: one.max, after: other.median, least_after: other.min };
+            let spread =
+                CostChange { before: one.median, most_before: one.max, after: other.median, least_after: other.min };
             checks.extend(check("index_seconds", "s (median)", thresholds.max_slower, spread));
         }
     }
@@ -37,14 +38,14 @@ pub(super) fn checks(run: &Report, baseline: &Report, thresholds: &Thresholds) -
 
 /// A cost in both runs. It is too high if even its smallest measurement exceeds the limit relative to the largest
 /// measurement before.
-struct Cost {
+struct CostChange {
     before: f64,
     most_before: f64,
     after: f64,
     least_after: f64,
 }
 
-impl Cost {
+impl CostChange {
     /// Creates a cost that was measured once.
     fn flat(before: f64, after: f64) -> Self {
         Self { before, most_before: before, after, least_after: after }

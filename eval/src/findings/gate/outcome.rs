@@ -4,8 +4,8 @@ use chunkmill::value::count;
 use serde::Serialize;
 
 use super::check::{Check, State};
-use crate::findings::assemble::Measured;
-use crate::findings::change::{Broken, Evidence, Moved};
+use crate::findings::assemble::MeasuredRun;
+use crate::findings::change::{BrokenQuestion, Evidence, MovedQuestion};
 
 /// The result of a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,9 +27,9 @@ pub struct Outcome {
     /// All checks.
     pub checks: Vec<Check>,
     /// The questions that moved most, averaged over the cells: the fallen ones first.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedQuestion>,
     /// The questions that broke by the first metric, or by a metric and in a cell that failed, each once.
-    pub broken: Vec<Broken>,
+    pub broken: Vec<BrokenQuestion>,
 }
 
 impl Outcome {
@@ -68,7 +68,7 @@ impl Outcome {
     }
 
     /// Adds what is handed over now for each broken question.
-    pub fn hand_over(&mut self, run: &Measured) {
+    pub fn hand_over(&mut self, run: &MeasuredRun) {
         for broken in &mut self.broken {
             broken.handed_over = run.handed_over(&broken.cell, &broken.query);
         }

@@ -12,8 +12,8 @@ use chunkmill::value::count;
 use serde_json::{Map, Value};
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use super::source::{Judged, Source, file_name};
+use super::imported::ImportedSet;
+use super::source::{JudgedQuestions, Source, file_name};
 use super::table::{each, needed, of_split, part};
 use crate::labels::set::Place;
 
@@ -35,9 +35,9 @@ const JUDGED_DOCUMENT: [&str; 3] = ["corpus-id", "doc_id", "docid"];
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table or no table belongs to the split;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn beir(folder: &Path, split: &str) -> Result<Imported> {
+pub fn beir(folder: &Path, split: &str) -> Result<ImportedSet> {
     let mut documents = BTreeMap::new();
-    let mut judged = Judged::default();
+    let mut judged = JudgedQuestions::default();
     let mut mended = Flaws::default();
     each(&needed(folder, "corpus")?, DOCUMENT, &mut judged.left_out, |row| {
         let id = id(&row.fields, &DOCUMENT_ID)?;
@@ -108,7 +108,7 @@ fn judgements(folder: &Path, split: &str) -> Result<Judgements> {
     Ok(Judgements::Lines(lines))
 }
 
-fn lines(file: &Path, judged: &mut Judged, left_out: &mut Flaws) -> Result<()> {
+fn lines(file: &Path, judged: &mut JudgedQuestions, left_out: &mut Flaws) -> Result<()> {
     Source::read(file)?.lines(JUDGEMENT, left_out, |line, text| {
         let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
         let [query, document, grade] = fields[..] else {

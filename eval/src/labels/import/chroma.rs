@@ -10,20 +10,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use super::source::{Numbers, Placed, Source, offset, placed, quoted};
-use super::table::{Loose, separated};
+use super::imported::ImportedSet;
+use super::source::{Numbers, Source, TextPlace, offset, placed, quoted};
+use super::table::{LooseRecord, separated};
 use crate::labels::set::{Query, Reference};
 
 #[derive(Deserialize)]
-struct Row {
+struct ChromaRow {
     question: String,
     references: String,
     corpus_id: String,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct ChromaPlace {
     content: String,
     #[serde(default)]
     start_index: Value,
@@ -39,15 +39,15 @@ const HELP: &str = r#"columns question, references and corpus_id; references is 
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if the file is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if it cannot be read.
-pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
-    let mut set = Imported::default();
+pub fn chroma(corpora: &Path, questions: &Path) -> Result<ImportedSet> {
+    let mut set = ImportedSet::default();
     let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, (String, Source)> = BTreeMap::new();
     let mut numbers = Numbers::default();
     separated(questions, b',', HELP, &mut left_out, |row| {
         let origin = row.origin.clone();
-        let Row { question, references, corpus_id } = row.read()?;
-        let places: Vec<Loose<Place>> =
+        let ChromaRow { question, references, corpus_id } = row.read()?;
+        let places: Vec<LooseRecord<ChromaPlace>> =
             serde_json::from_str(&references).map_err(|error| format!("references: {error}"))?;
         let (doc_id, text) = match texts.entry(corpus_id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -59,14 +59,14 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<Imported> {
             }
         };
         let mut references = Vec::new();
-        for Loose(place) in places {
+        for LooseRecord(place) in places {
             let found = place.map_err(|problem| format!("references: {problem}")).and_then(|place| {
-                let Place { content, start_index, end_index } = place;
+                let ChromaPlace { content, start_index, end_index } = place;
                 let chars = offset(&start_index).zip(offset(&end_index)).map(|(start, end)| start..end);
                 placed(text.text(), chars, &content)
             });
             match found {
-                Ok(Placed { range, mended }) => {
+                Ok(TextPlace { range, mended }) => {
                     if let Some(how) = mended {
                         set.mended.add(&origin, how, HELP);
                     }

@@ -13,7 +13,7 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
+use super::imported::ImportedSet;
 use super::source::{Assembly, Numbers, file_name, quoted};
 use super::table::{each, needed, of_split};
 use crate::labels::set::{Query, Reference};
@@ -25,7 +25,7 @@ struct Chunk {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct ContebQuestion {
     query: String,
     chunk_id: Option<String>,
     chunk_ids: Option<Vec<String>>,
@@ -42,9 +42,9 @@ const QUESTION: &str = r#"a row of `queries` is {"query", "chunk_id"} or {"query
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table or none belongs to the split;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
+pub fn conteb(folder: &Path, split: Option<&str>) -> Result<ImportedSet> {
     let files = |name: &str| of_split(folder, &needed(folder, name)?, split);
-    let mut set = Imported::default();
+    let mut set = ImportedSet::default();
     let mut chunks: BTreeMap<String, BTreeMap<u64, String>> = BTreeMap::new();
     each(&files("documents")?, CHUNK, &mut set.left_out, |row| {
         let Chunk { chunk_id, chunk } = row.read()?;
@@ -69,7 +69,7 @@ pub fn conteb(folder: &Path, split: Option<&str>) -> Result<Imported> {
     let mut numbers = Numbers::default();
     let mut left_out = Flaws::default();
     each(&files("queries")?, QUESTION, &mut left_out, |row| {
-        let Question { query, chunk_id, chunk_ids } = row.read()?;
+        let ContebQuestion { query, chunk_id, chunk_ids } = row.read()?;
         let named: Vec<String> = chunk_ids.unwrap_or_default().into_iter().chain(chunk_id).collect();
         let mut references: Vec<Reference> = Vec::new();
         for chunk_id in &named {

@@ -13,13 +13,13 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
+use super::imported::ImportedSet;
 use super::source::{Numbers, Source, file_name, not_in_document, quoted};
 use super::table::{each, needed};
 use crate::labels::set::{Finder, Query, Reference, id};
 
 #[derive(Deserialize)]
-struct Question {
+struct HicbenchQuestion {
     #[serde(rename = "_id", deserialize_with = "id")]
     document: String,
     input: String,
@@ -37,15 +37,15 @@ const QUESTION: &str =
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if the file is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if it cannot be read.
-pub fn hicbench(folder: &Path, name: &str) -> Result<Imported> {
+pub fn hicbench(folder: &Path, name: &str) -> Result<ImportedSet> {
     let questions = needed(&folder.join("qas"), name)?;
     let folders = ["docs", "doc"].map(|docs| folder.join(docs).join(name));
-    let mut set = Imported::default();
+    let mut set = ImportedSet::default();
     let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, (String, Finder)> = BTreeMap::new();
     let mut numbers = Numbers::default();
     each(&questions, QUESTION, &mut left_out, |row| {
-        let Question { document, input, evidences } = row.read()?;
+        let HicbenchQuestion { document, input, evidences } = row.read()?;
         let doc_id = file_name(&document, "md");
         let (text, finder) = match texts.entry(doc_id.clone()) {
             Entry::Occupied(known) => known.into_mut(),

@@ -20,7 +20,7 @@ const NAME: &str = "write hf://datasets/OWNER/NAME, hf://datasets/OWNER/NAME/FOL
 
 /// A set on a hub, or a part of it.
 #[derive(Debug, PartialEq, Eq)]
-struct Named {
+struct HubSet {
     owner: String,
     name: String,
     revision: String,
@@ -53,7 +53,7 @@ pub fn fetched(path: &Path) -> Result<Cow<'_, Path>> {
     Ok(found.into())
 }
 
-fn parse(name: &str) -> Option<Named> {
+fn parse(name: &str) -> Option<HubSet> {
     let mut parts = name.trim_end_matches('/').splitn(3, '/');
     let (owner, name, path) = (parts.next()?, parts.next()?, parts.next().unwrap_or_default());
     let (name, revision) = name.split_once('@').unwrap_or((name, "main"));
@@ -67,5 +67,5 @@ fn parse(name: &str) -> Option<Named> {
         && revision.split('/').all(is_name)
         && literal
         && (path.is_empty() || plain(path));
-    good.then(|| Named { owner: owner.to_owned(), name: name.to_owned(), revision, path: path.to_owned() })
+    good.then(|| HubSet { owner: owner.to_owned(), name: name.to_owned(), revision, path: path.to_owned() })
 }

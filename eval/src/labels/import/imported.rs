@@ -13,7 +13,7 @@ use crate::labels::set::{CORPUS, QUERIES, Query, commit, is_set, stage, to_jsonl
 
 /// Documents and questions, all in memory, and counts of what was left out.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Imported {
+pub struct ImportedSet {
     /// Each document's bytes by its id, which is its path below `corpus/`.
     pub documents: BTreeMap<String, Vec<u8>>,
     /// The questions that have evidence.
@@ -33,7 +33,7 @@ pub struct Imported {
     pub(crate) ids: HashSet<String>,
 }
 
-impl Imported {
+impl ImportedSet {
     /// Creates a set of documents, without questions.
     pub(crate) fn of(documents: BTreeMap<String, Vec<u8>>) -> Self {
         Self { documents, ..Self::default() }

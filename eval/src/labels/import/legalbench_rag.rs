@@ -12,15 +12,15 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use super::source::{Numbers, Placed, Source, bytes_of, placed, quoted};
-use super::table::{Loose, each, needed};
+use super::imported::ImportedSet;
+use super::source::{Numbers, Source, TextPlace, bytes_of, placed, quoted};
+use super::table::{LooseRecord, each, needed};
 use crate::labels::set::{Place, Query, Reference};
 
 #[derive(Deserialize)]
 struct Test {
     query: String,
-    snippets: Vec<Loose<Snippet>>,
+    snippets: Vec<LooseRecord<Snippet>>,
 }
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ const TEST: &str = r#"a benchmark is {"tests": [{"query", "snippets": [{"file_pa
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a benchmark is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
+pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<ImportedSet> {
     let benchmarks = folder.join("benchmarks");
     let mut files = Vec::new();
     for name in names {
@@ -48,7 +48,7 @@ pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
     if names.is_empty() {
         files = needed(folder, "benchmarks")?;
     }
-    let mut set = Imported::default();
+    let mut set = ImportedSet::default();
     let mut left_out = Flaws::default();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     let mut numbers = Numbers::default();
@@ -58,7 +58,7 @@ pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<Imported> {
             let Test { query, snippets } = row.read()?;
             let id = numbers.next(&name);
             let mut references = Vec::new();
-            for Loose(snippet) in snippets {
+            for LooseRecord(snippet) in snippets {
                 match snippet.and_then(|snippet| place(folder, &snippet, &mut texts)) {
                     Ok((place, mended)) => {
                         references.push(Reference::any(vec![vec![place]]));
@@ -97,12 +97,12 @@ fn place(
         }
     };
     let in_file = |problem: String| format!("`{file_path}`: {problem}");
-    let Placed { range, mended } = if let Some(answer) = answer {
+    let TextPlace { range, mended } = if let Some(answer) = answer {
         placed(text, Some(*start..*end), answer).map_err(in_file)?
     } else {
         let range = bytes_of(text, &(*start..*end)).filter(|range| !range.is_empty());
         let range = range.ok_or_else(|| in_file(format!("characters {start}..{end} are not text")))?;
-        Placed { range, mended: None }
+        TextPlace { range, mended: None }
     };
     Ok((quoted(file_path, text, range), mended.map(in_file)))
 }

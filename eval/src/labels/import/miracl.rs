@@ -14,7 +14,7 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
+use super::imported::ImportedSet;
 use super::source::{Assembly, file_name, quoted};
 use super::table::{each, needed};
 use super::trec::judgements;
@@ -39,8 +39,8 @@ type Places = HashMap<String, (String, Option<Range<usize>>)>;
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, articles: bool) -> Result<Imported> {
-    let mut set = Imported::default();
+pub fn miracl(folder: &Path, corpus: &Path, languages: &[String], split: &str, articles: bool) -> Result<ImportedSet> {
+    let mut set = ImportedSet::default();
     for language in languages {
         let of = |kind: &str| {
             let name = format!("miracl-v1.0-{language}");

@@ -1,4 +1,4 @@
-//! Converts the labels of other projects to ours. Each format has its own file and produces an [`Imported`], which
+//! Converts the labels of other projects to ours. Each format has its own file and produces an [`ImportedSet`], which
 //! is written as a set. The same input produces the same bytes.
 //!
 //! A format describes what a set's rows contain, not the type or location of its files: every format reads JSON,
@@ -39,7 +39,7 @@ pub use documents::{Documents, documents, write_documents};
 pub use flaws::{Flaw, Flaws};
 pub use hicbench::hicbench;
 pub use hub::fetched;
-pub use imported::Imported;
+pub use imported::ImportedSet;
 pub use legalbench_rag::legalbench_rag;
 pub use miracl::miracl;
 pub use narrativeqa::narrativeqa;

@@ -9,15 +9,15 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
+use super::imported::ImportedSet;
 use super::source::{Numbers, file_name};
 use super::table::{each, tables};
 use crate::labels::set::{Query, Reference, id};
 
 #[derive(Deserialize)]
-struct Row {
+struct NarrativeRow {
     document: Story,
-    question: Question,
+    question: NarrativeQuestion,
 }
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct Story {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct NarrativeQuestion {
     text: String,
 }
 
@@ -42,12 +42,12 @@ const ROW: &str = r#"a row is {"document": {"id", "kind"?, "text"}, "question": 
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<Imported> {
-    let mut set = Imported::default();
+pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<ImportedSet> {
+    let mut set = ImportedSet::default();
     let mut left_out = Flaws::default();
     let mut numbers = Numbers::default();
     each(&tables(path, split)?, ROW, &mut left_out, |row| {
-        let Row { document: Story { id, kind, text }, question } = row.read()?;
+        let NarrativeRow { document: Story { id, kind, text }, question } = row.read()?;
         let doc_id = file_name(&id, "txt");
         let known = set.documents.entry(doc_id.clone()).or_insert_with(|| text.as_bytes().to_vec());
         if known.as_slice() != text.as_bytes() {

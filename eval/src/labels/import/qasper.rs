@@ -12,9 +12,9 @@ use chunkmill::error::Result;
 use serde::Deserialize;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
+use super::imported::ImportedSet;
 use super::source::{Assembly, by_votes, file_name, not_in_document, quoted};
-use super::table::{self, Loose, each, tables};
+use super::table::{self, LooseRecord, each, tables};
 use crate::labels::set::{Finder, Place, Query, Reference, id, words};
 
 #[derive(Deserialize)]
@@ -25,15 +25,15 @@ struct Paper {
     #[serde(rename = "abstract")]
     summary: Option<String>,
     #[serde(deserialize_with = "table::records")]
-    full_text: Vec<Section>,
+    full_text: Vec<QasperSection>,
     #[serde(deserialize_with = "table::records")]
-    qas: Vec<Loose<Question>>,
+    qas: Vec<LooseRecord<QasperQuestion>>,
     #[serde(default, deserialize_with = "table::records")]
     figures_and_tables: Vec<Figure>,
 }
 
 #[derive(Deserialize)]
-struct Section {
+struct QasperSection {
     section_name: Option<String>,
     paragraphs: Vec<String>,
 }
@@ -44,22 +44,22 @@ struct Figure {
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct QasperQuestion {
     #[serde(rename = "question_id", deserialize_with = "id")]
     id: String,
     #[serde(rename = "question")]
     text: String,
     #[serde(deserialize_with = "table::records")]
-    answers: Vec<Loose<Annotation>>,
+    answers: Vec<LooseRecord<Annotation>>,
 }
 
 #[derive(Deserialize)]
 struct Annotation {
-    answer: Answer,
+    answer: QasperAnswer,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct QasperAnswer {
     evidence: Vec<String>,
 }
 
@@ -79,8 +79,8 @@ const BELOW: &str = ":::";
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) if a file is not a table;
 /// [`Error::Named`](chunkmill::error::Error::Named) if a file cannot be read.
-pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
-    let mut set = Imported::default();
+pub fn qasper(path: &Path, split: Option<&str>) -> Result<ImportedSet> {
+    let mut set = ImportedSet::default();
     let mut left_out = Flaws::default();
     each(&tables(path, split)?, PAPER, &mut left_out, |row| {
         let paper: Paper = row.read()?;
@@ -89,9 +89,9 @@ pub fn qasper(path: &Path, split: Option<&str>) -> Result<Imported> {
             return Err(format!("paper `{}` appears twice", paper.id));
         }
         let document = Document::of(&paper);
-        for (number, Loose(question)) in (1..).zip(paper.qas) {
+        for (number, LooseRecord(question)) in (1..).zip(paper.qas) {
             let mut origin = format!("{}:question {number}", row.origin);
-            let asked = question.and_then(|Question { id, text, answers }| {
+            let asked = question.and_then(|QasperQuestion { id, text, answers }| {
                 origin = format!("{}:question {id}", row.origin);
                 let any = document.evidence(&doc_id, answers, &origin, &mut set.left_out);
                 let references = if any.is_empty() { Vec::new() } else { vec![Reference::any(any)] };
@@ -131,7 +131,7 @@ impl Document {
         if let Some(summary) = &paper.summary {
             paragraph(&mut assembly, summary);
         }
-        for Section { section_name, paragraphs } in &paper.full_text {
+        for QasperSection { section_name, paragraphs } in &paper.full_text {
             if let Some(name) = section_name.as_deref().filter(|name| !name.trim().is_empty()) {
                 let parts: Vec<&str> = name.split(BELOW).collect();
                 let depth = "#".repeat((parts.len() + 1).min(6));
@@ -158,14 +158,14 @@ impl Document {
     fn evidence(
         &self,
         doc_id: &str,
-        answers: Vec<Loose<Annotation>>,
+        answers: Vec<LooseRecord<Annotation>>,
         origin: &str,
         left_out: &mut Flaws,
     ) -> Vec<Vec<Place>> {
         let mut alternatives = Vec::new();
-        for Loose(annotation) in answers {
+        for LooseRecord(annotation) in answers {
             let evidence = match annotation {
-                Ok(Annotation { answer: Answer { evidence } }) => evidence,
+                Ok(Annotation { answer: QasperAnswer { evidence } }) => evidence,
                 Err(problem) => {
                     left_out.add(origin, problem, PAPER);
                     continue;

@@ -11,8 +11,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use crate::data::files::{NOT_UTF8, Text};
+use super::imported::ImportedSet;
+use crate::data::files::{NOT_UTF8, TextFile};
 use crate::labels::set::{Finder, Place, Query, Quote, Reference, beginning};
 
 /// Help for a file that cannot be read.
@@ -29,18 +29,18 @@ pub(super) struct Source {
 impl Source {
     /// Reads a file without its byte order mark. Some of its lines may be broken.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let Text { text, broken } = Text::read(path, FILES)?;
+        let TextFile { text, broken } = TextFile::read(path, FILES)?;
         Ok(Self { path: path.to_owned(), text, broken })
     }
 
     /// Reads a file of one value, in which nothing may be broken.
     pub(super) fn whole(path: &Path) -> Result<Self> {
-        Ok(Self { path: path.to_owned(), text: Text::whole(path, FILES)?, broken: Vec::new() })
+        Ok(Self { path: path.to_owned(), text: TextFile::whole(path, FILES)?, broken: Vec::new() })
     }
 
     /// Reads a document with its byte order mark, which counts in offsets.
     pub(super) fn exact(path: &Path) -> Result<Self> {
-        let text = Text::with_mark(path, FILES)?.unbroken(path)?;
+        let text = TextFile::with_mark(path, FILES)?.unbroken(path)?;
         Ok(Self { path: path.to_owned(), text, broken: Vec::new() })
     }
 
@@ -111,7 +111,7 @@ pub(super) fn file_name(id: &str, extension: &str) -> String {
 }
 
 /// A text that was looked for in a document.
-pub(super) struct Placed {
+pub(super) struct TextPlace {
     pub(super) range: Range<usize>,
     /// The problem of the given place, if the text is elsewhere.
     pub(super) mended: Option<String>,
@@ -119,10 +119,10 @@ pub(super) struct Placed {
 
 /// Returns where a text is: in the given characters, or in the only place of the document that has it. White space may
 /// differ there.
-pub(super) fn placed(document: &str, chars: Option<Range<usize>>, text: &str) -> Result<Placed, String> {
+pub(super) fn placed(document: &str, chars: Option<Range<usize>>, text: &str) -> Result<TextPlace, String> {
     let given = chars.as_ref().and_then(|chars| bytes_of(document, chars));
     if let Some(range) = given.filter(|range| !range.is_empty() && document[range.clone()] == *text) {
-        return Ok(Placed { range, mended: None });
+        return Ok(TextPlace { range, mended: None });
     }
     let text_shown = beginning(text, SHOWN);
     let wrong = chars.map_or_else(
@@ -133,7 +133,7 @@ pub(super) fn placed(document: &str, chars: Option<Range<usize>>, text: &str) ->
         [] => Err(format!("{wrong}, and the document does not have this text")),
         [range] => {
             let mended = format!("{wrong}, which is at {}", document[..range.start].chars().count());
-            Ok(Placed { range: range.clone(), mended: Some(mended) })
+            Ok(TextPlace { range: range.clone(), mended: Some(mended) })
         }
         several => Err(format!("{wrong}, and the document has this text in {}", count(several.len(), "place"))),
     }
@@ -209,7 +209,7 @@ pub(super) fn bytes_of(text: &str, chars: &Range<usize>) -> Option<Range<usize>>
 
 /// Questions in their order, each with the documents judged for it.
 #[derive(Default)]
-pub(super) struct Judged {
+pub(super) struct JudgedQuestions {
     queries: Vec<(String, String)>,
     position: HashMap<String, usize>,
     grades: HashMap<usize, Vec<(String, f64)>>,
@@ -219,7 +219,7 @@ pub(super) struct Judged {
     not_asked: usize,
 }
 
-impl Judged {
+impl JudgedQuestions {
     /// Adds a question, or returns what is wrong with it.
     pub(super) fn ask(&mut self, id: &str, text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
@@ -256,9 +256,13 @@ impl Judged {
 
     /// Converts the judgements to a set; `place` returns the place of a document. A document judged 0 or less is
     /// not relevant, the same as one without a judgement, so it is left out.
-    pub(super) fn into_set(mut self, documents: BTreeMap<String, Vec<u8>>, place: impl Fn(&str) -> Place) -> Imported {
+    pub(super) fn into_set(
+        mut self,
+        documents: BTreeMap<String, Vec<u8>>,
+        place: impl Fn(&str) -> Place,
+    ) -> ImportedSet {
         let (left_out, not_asked) = (std::mem::take(&mut self.left_out), self.not_asked);
-        let mut set = Imported { documents, left_out, not_asked, ..Imported::default() };
+        let mut set = ImportedSet { documents, left_out, not_asked, ..ImportedSet::default() };
         for (position, (id, text)) in self.queries.into_iter().enumerate() {
             let relevant =
                 self.grades.remove(&position).unwrap_or_default().into_iter().filter(|(_, grade)| *grade > 0.0);

@@ -13,20 +13,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use super::source::{Assembly, Placed, Source, by_votes, file_name, offset, placed, quoted};
-use super::table::{self, Loose, each, form, tables};
+use super::imported::ImportedSet;
+use super::source::{Assembly, Source, TextPlace, by_votes, file_name, offset, placed, quoted};
+use super::table::{self, LooseRecord, each, form, tables};
 use crate::labels::set::{Place, Query, Reference, id, optional_id};
 
 #[derive(Deserialize)]
 struct File {
-    data: Vec<Loose<Article>>,
+    data: Vec<LooseRecord<Article>>,
 }
 
 #[derive(Deserialize)]
 struct Article {
     title: Option<String>,
-    paragraphs: Vec<Loose<Paragraph>>,
+    paragraphs: Vec<LooseRecord<Paragraph>>,
 }
 
 #[derive(Deserialize)]
@@ -34,21 +34,21 @@ struct Paragraph {
     context: String,
     #[serde(default, deserialize_with = "optional_id")]
     document_id: Option<String>,
-    qas: Vec<Loose<Question>>,
+    qas: Vec<LooseRecord<SquadQuestion>>,
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct SquadQuestion {
     #[serde(deserialize_with = "id")]
     id: String,
     #[serde(rename = "question")]
     text: String,
     #[serde(default, deserialize_with = "table::records")]
-    answers: Vec<Loose<Answer>>,
+    answers: Vec<LooseRecord<SquadAnswer>>,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct SquadAnswer {
     text: String,
     #[serde(default)]
     answer_start: Value,
@@ -56,13 +56,13 @@ struct Answer {
 
 /// A row of a table on a hub.
 #[derive(Deserialize)]
-struct Row {
+struct SquadRow {
     title: Option<String>,
     #[serde(default, deserialize_with = "optional_id")]
     document_id: Option<String>,
     context: String,
     #[serde(flatten)]
-    question: Question,
+    question: SquadQuestion,
 }
 
 const ARTICLES: &str =
@@ -79,9 +79,9 @@ const ROW: &str =
 /// # Errors
 /// [`Error::Setting`](chunkmill::error::Error::Setting) with the file and line if it is not a table of this form;
 /// [`Error::Named`](chunkmill::error::Error::Named) if the file cannot be read.
-pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
+pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<ImportedSet> {
     let files = tables(path, split)?;
-    let mut set = Imported::default();
+    let mut set = ImportedSet::default();
     for (origin, Article { title, paragraphs }) in read(&files, &mut set.left_out)? {
         let paragraphs: Vec<Paragraph> = usable(paragraphs, &origin, "paragraph", ARTICLES, &mut set.left_out);
         let first = || paragraphs.iter().find_map(|paragraph| paragraph.document_id.clone());
@@ -93,12 +93,13 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
             for question in usable(qas, &origin, "question", ARTICLES, &mut set.left_out) {
                 let origin = format!("{origin}:question {}", question.id);
                 let mut any: Vec<Vec<Place>> = Vec::new();
-                for Answer { text, answer_start } in usable(question.answers, &origin, "answer", ROW, &mut set.left_out)
+                for SquadAnswer { text, answer_start } in
+                    usable(question.answers, &origin, "answer", ROW, &mut set.left_out)
                 {
                     let length = text.chars().count();
                     let chars = offset(&answer_start).map(|start| start..start.saturating_add(length));
                     match placed(&context, chars, &text) {
-                        Ok(Placed { range, mended }) => {
+                        Ok(TextPlace { range, mended }) => {
                             let range = base + range.start..base + range.end;
                             any.push(vec![quoted(&doc_id, &document.text, range)]);
                             if let Some(how) = mended {
@@ -127,8 +128,14 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<Imported> {
 }
 
 /// Returns the records that can be used. The others are left out, named by their kind and number.
-fn usable<T>(records: Vec<Loose<T>>, origin: &str, kind: &str, help: &'static str, left_out: &mut Flaws) -> Vec<T> {
-    let usable = (1..).zip(records).filter_map(|(number, Loose(record)): (usize, Loose<T>)| match record {
+fn usable<T>(
+    records: Vec<LooseRecord<T>>,
+    origin: &str,
+    kind: &str,
+    help: &'static str,
+    left_out: &mut Flaws,
+) -> Vec<T> {
+    let usable = (1..).zip(records).filter_map(|(number, LooseRecord(record)): (usize, LooseRecord<T>)| match record {
         Ok(record) => Some(record),
         Err(problem) => {
             left_out.add(&format!("{origin}:{kind} {number}"), problem, help);
@@ -150,7 +157,7 @@ fn read(files: &[PathBuf], left_out: &mut Flaws) -> Result<Vec<(String, Article)
             Some(source) if form(file).is_none() || source.text().trim_start().starts_with('{') => {
                 let parsed: File = serde_json::from_str(source.text())
                     .map_err(|error| source.wrong(error.line(), error.to_string(), ARTICLES))?;
-                for (number, Loose(article)) in (1..).zip(parsed.data) {
+                for (number, LooseRecord(article)) in (1..).zip(parsed.data) {
                     let origin = format!("{}:article {number}", file.display());
                     match article {
                         Ok(article) => articles.push((origin, article)),
@@ -169,7 +176,7 @@ fn read(files: &[PathBuf], left_out: &mut Flaws) -> Result<Vec<(String, Article)
     for file in rows {
         let origin = file.display().to_string();
         each(&[file], ROW, left_out, |row| {
-            let Row { title, document_id, context, question } = row.read()?;
+            let SquadRow { title, document_id, context, question } = row.read()?;
             let title = title.filter(|title| !title.is_empty());
             let key = title.as_ref().or(document_id.as_ref()).unwrap_or(&context);
             let at = *known.entry(key.clone()).or_insert_with(|| {
@@ -181,19 +188,19 @@ fn read(files: &[PathBuf], left_out: &mut Flaws) -> Result<Vec<(String, Article)
                 of.push(Paragraph { context, document_id, qas: Vec::new() });
                 of.len() - 1
             });
-            of[paragraph].qas.push(Loose(Ok(question)));
+            of[paragraph].qas.push(LooseRecord(Ok(question)));
             Ok(())
         })?;
     }
     articles.extend(found.into_iter().map(|(origin, title, paragraphs)| {
-        let paragraphs = paragraphs.into_iter().map(|paragraph| Loose(Ok(paragraph))).collect();
+        let paragraphs = paragraphs.into_iter().map(|paragraph| LooseRecord(Ok(paragraph))).collect();
         (origin, Article { title, paragraphs })
     }));
     Ok(articles)
 }
 
 /// Returns a name that no earlier article has. Titles may repeat or be missing.
-fn free_name(title: &str, set: &Imported) -> String {
+fn free_name(title: &str, set: &ImportedSet) -> String {
     let title = if title.is_empty() { "article" } else { title };
     let mut name = file_name(title, "txt");
     let mut next = 2;

@@ -57,9 +57,9 @@ impl Row {
 }
 
 /// A record inside a row, or what is wrong with it. One bad record does not spoil its row.
-pub(super) struct Loose<T>(pub(super) Result<T, String>);
+pub(super) struct LooseRecord<T>(pub(super) Result<T, String>);
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Loose<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for LooseRecord<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Ok(Self(serde_json::from_value(Value::deserialize(from)?).map_err(|error| error.to_string())))
     }

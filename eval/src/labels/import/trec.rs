@@ -10,8 +10,8 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 
 use super::flaws::Flaws;
-use super::imported::Imported;
-use super::source::{Judged, Source};
+use super::imported::ImportedSet;
+use super::source::{JudgedQuestions, Source};
 use crate::labels::set::Place;
 
 const QUERY: &str = "a line is a question's id, a tab, and its text";
@@ -22,7 +22,7 @@ const JUDGEMENT: &str = "a line is question, iteration, document and grade with 
 ///
 /// # Errors
 /// [`Error::Corpus`] if the folder has no documents; [`Error::Named`] if a file cannot be read.
-pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
+pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<ImportedSet> {
     let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
     let found = corpus::discover(&[Root::new(folder)], &filter, &[])?;
     let mut documents = BTreeMap::new();
@@ -45,8 +45,8 @@ pub fn trec(qrels: &Path, queries: &Path, folder: &Path) -> Result<Imported> {
 }
 
 /// Reads questions and their judgements.
-pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<Judged> {
-    let mut judged = Judged::default();
+pub(super) fn judgements(qrels: &Path, queries: &Path) -> Result<JudgedQuestions> {
+    let mut judged = JudgedQuestions::default();
     let mut left_out = Flaws::default();
     Source::read(queries)?.lines(QUERY, &mut left_out, |_, text| {
         let (id, text) = text.split_once('\t').ok_or("there is no tab")?;

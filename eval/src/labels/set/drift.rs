@@ -22,7 +22,7 @@ use super::question::{Place, Query, Quote};
 /// If rule 1, 4 or 5 applies, the text may have left its document. It is then looked for in the others:
 /// [`Elsewhere`](Self::Elsewhere).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum PlaceState {
     /// It is as it was labelled.
     Valid,
     /// Its text is now at these bytes, and nowhere else.
@@ -39,7 +39,7 @@ pub enum State {
     NoDocument,
 }
 
-impl State {
+impl PlaceState {
     /// Returns a short stable word for machines.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -96,14 +96,14 @@ const REPEATS: usize = 32;
 const REACH: usize = 4;
 
 /// Returns the current state of a quote in its document.
-pub(super) fn state(quote: &Quote, document: &str) -> State {
+pub(super) fn state(quote: &Quote, document: &str) -> PlaceState {
     if document.get(quote.range.clone()) == Some(&quote.text) {
-        return State::Valid;
+        return PlaceState::Valid;
     }
     let mut places = occurrences(&quote.text, document);
     match (places.next(), places.next()) {
-        (Some(start), None) => State::Moved(start..start + quote.text.len()),
-        (Some(first), Some(second)) => State::Ambiguous(vec![first, second]),
+        (Some(start), None) => PlaceState::Moved(start..start + quote.text.len()),
+        (Some(first), Some(second)) => PlaceState::Ambiguous(vec![first, second]),
         (None, _) => pieces(&quote.text, document),
     }
 }
@@ -128,11 +128,11 @@ struct Piece {
     size: usize,
 }
 
-fn pieces(text: &str, document: &str) -> State {
+fn pieces(text: &str, document: &str) -> PlaceState {
     let search = Search::new(text, document);
-    let (Some(longest), rival) = search.longest(0..text.len(), 0..document.len()) else { return State::Gone };
+    let (Some(longest), rival) = search.longest(0..text.len(), 0..document.len()) else { return PlaceState::Gone };
     if let Some(rival) = rival {
-        return State::Ambiguous(vec![longest.at.min(rival), longest.at.max(rival)]);
+        return PlaceState::Ambiguous(vec![longest.at.min(rival), longest.at.max(rival)]);
     }
     let reach = REACH * text.len();
     let around = longest.at.saturating_sub(reach)..(longest.at + longest.size + reach).min(document.len());
@@ -148,9 +148,9 @@ fn pieces(text: &str, document: &str) -> State {
     let solid = |text: &str| text.split_whitespace().map(str::len).sum::<usize>();
     let kept: usize = found.iter().map(|piece| solid(&text[piece.from..piece.from + piece.size])).sum();
     if 2 * kept < solid(text) {
-        return State::Gone;
+        return PlaceState::Gone;
     }
-    State::Split(found.iter().map(|piece| piece.at..piece.at + piece.size).collect())
+    PlaceState::Split(found.iter().map(|piece| piece.at..piece.at + piece.size).collect())
 }
 
 /// Returns the ranges before and after a piece, in the text and in the document.
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
 
 /// The current state of one place of a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct PlaceCheck {
     /// Position of its question in the set.
     pub query: usize,
     /// Position among the question's references.
@@ -243,10 +243,10 @@ pub struct Checked {
     /// Position among the alternative's places.
     pub place: usize,
     /// Whether it still fits, and where it is.
-    pub state: State,
+    pub state: PlaceState,
 }
 
-impl Checked {
+impl PlaceCheck {
     /// Returns its question and its place in a set of labels.
     #[must_use]
     pub fn of<'l>(&self, labels: &'l LabelSet) -> (&'l Query, &'l Place) {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 
 use super::corpus::Corpus;
-use super::drift::{self, Checked, State};
+use super::drift::{self, PlaceCheck, PlaceState};
 use super::label_set::LabelSet;
 use super::question::Quote;
 
@@ -25,7 +25,7 @@ const SAME_BYTES: usize = 16;
 const SEED: usize = 64;
 
 /// A text that is not in its document any more.
-struct Lost<'a> {
+struct LostText<'a> {
     /// Position among the checked places.
     at: usize,
     quote: &'a Quote,
@@ -33,7 +33,7 @@ struct Lost<'a> {
     found: Option<(&'a str, Range<usize>)>,
 }
 
-impl Lost<'_> {
+impl LostText<'_> {
     /// Number of its characters, not counting white space.
     fn size(&self) -> usize {
         solid(&self.quote.text)
@@ -44,19 +44,19 @@ fn solid(text: &str) -> usize {
     text.chars().filter(|c| !c.is_whitespace()).count()
 }
 
-/// Changes the state of each place whose text is now in another document to [`State::Elsewhere`]. For the texts of one
-/// document, the first rule that applies decides:
+/// Changes the state of each place whose text is now in another document to [`PlaceState::Elsewhere`]. For the texts of
+/// one document, the first rule that applies decides:
 ///
 /// 1. The document is missing, and another one has all of them at the same bytes: it was renamed.
 /// 2. A text of at least [`DUPLICATE`] characters is in other documents: it is in the one that has most of these texts.
 /// 3. That document has at least half of all these texts: the shorter ones are there too, if they are in it once.
-pub(super) fn follow(labels: &LabelSet, corpus: &Corpus, checked: &mut [Checked]) {
-    let mut by_document: BTreeMap<&str, Vec<Lost<'_>>> = BTreeMap::new();
+pub(super) fn follow(labels: &LabelSet, corpus: &Corpus, checked: &mut [PlaceCheck]) {
+    let mut by_document: BTreeMap<&str, Vec<LostText<'_>>> = BTreeMap::new();
     for (at, place) in checked.iter().enumerate() {
         let (_, of) = place.of(labels);
-        let has_left = matches!(place.state, State::NoDocument | State::Gone | State::Split(_));
+        let has_left = matches!(place.state, PlaceState::NoDocument | PlaceState::Gone | PlaceState::Split(_));
         if let Some(quote) = of.quote.as_ref().filter(|_| has_left) {
-            by_document.entry(&of.doc_id).or_default().push(Lost { at, quote, found: None });
+            by_document.entry(&of.doc_id).or_default().push(LostText { at, quote, found: None });
         }
     }
     if by_document.is_empty() {
@@ -68,14 +68,14 @@ pub(super) fn follow(labels: &LabelSet, corpus: &Corpus, checked: &mut [Checked]
         }
     }
     moved(&mut by_document, corpus);
-    for Lost { at, found, .. } in by_document.into_values().flatten() {
+    for LostText { at, found, .. } in by_document.into_values().flatten() {
         if let Some((doc_id, range)) = found {
-            checked[at].state = State::Elsewhere(doc_id.to_owned(), range);
+            checked[at].state = PlaceState::Elsewhere(doc_id.to_owned(), range);
         }
     }
 }
 
-fn renamed<'a>(texts: &mut [Lost<'a>], corpus: &'a Corpus) {
+fn renamed<'a>(texts: &mut [LostText<'a>], corpus: &'a Corpus) {
     let distinct: BTreeSet<&str> = texts.iter().map(|lost| lost.quote.text.as_str()).collect();
     if distinct.into_iter().map(solid).sum::<usize>() < SAME_BYTES {
         return;
@@ -90,8 +90,8 @@ fn renamed<'a>(texts: &mut [Lost<'a>], corpus: &'a Corpus) {
     }
 }
 
-fn moved<'a>(by_document: &mut BTreeMap<&str, Vec<Lost<'a>>>, corpus: &'a Corpus) {
-    let mut open: Vec<&mut Vec<Lost<'a>>> =
+fn moved<'a>(by_document: &mut BTreeMap<&str, Vec<LostText<'a>>>, corpus: &'a Corpus) {
+    let mut open: Vec<&mut Vec<LostText<'a>>> =
         by_document.values_mut().filter(|texts| texts.iter().any(|lost| lost.found.is_none())).collect();
     let mut patterns: Vec<&[u8]> = Vec::new();
     let mut owners: Vec<(usize, usize)> = Vec::new();
@@ -125,13 +125,13 @@ fn moved<'a>(by_document: &mut BTreeMap<&str, Vec<Lost<'a>>>, corpus: &'a Corpus
         }
         // The first of several that have equally much.
         let Some((&heir, &size)) = sizes.iter().rev().max_by_key(|(_, size)| **size) else { continue };
-        let all: usize = texts.iter().map(Lost::size).sum();
+        let all: usize = texts.iter().map(LostText::size).sum();
         for (at, lost) in texts.iter_mut().enumerate() {
             let place =
                 places.get(&(group, at)).and_then(|found| found.get_key_value(heir).or(found.first_key_value()));
             let in_heir = || match drift::state(lost.quote, corpus.texts.get(heir)?) {
-                State::Valid => Some((heir, lost.quote.range.clone())),
-                State::Moved(range) => Some((heir, range)),
+                PlaceState::Valid => Some((heir, lost.quote.range.clone())),
+                PlaceState::Moved(range) => Some((heir, range)),
                 _ => None,
             };
             lost.found = match place {

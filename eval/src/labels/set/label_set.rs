@@ -12,7 +12,7 @@ use super::corpus::Corpus;
 use super::folder::{CORPUS, corpus_of, queries_of};
 use super::lines::REFERENCE;
 use super::question::Query;
-use crate::data::files::Text;
+use crate::data::files::TextFile;
 
 /// Help for a path that is not a set.
 pub(crate) const SET: &str =
@@ -48,7 +48,7 @@ impl LabelSet {
 
     fn read_checked(path: &Path, must_fit: bool) -> Result<Self> {
         let file = queries_of(path);
-        let text = Text::whole(&file, SET)?;
+        let text = TextFile::whole(&file, SET)?;
         let mut set = Self { path: path.to_owned(), queries: Vec::new() };
         let mut ids = HashSet::new();
         let mut corpus = None;

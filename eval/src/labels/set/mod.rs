@@ -8,9 +8,9 @@
 //!
 //! A question names its evidence as byte ranges with the text that was there when it was labelled, or as whole
 //! documents. The text shows whether a range still means the same. If not, the text is searched for in the current
-//! document, and then in the others ([`State`]). Evidence that has only moved is scored at its new place. Evidence that has drifted is
-//! reported and not scored: it is not a miss. A text without a range, as people write it, is accepted if it is in
-//! its document once.
+//! document, and then in the others ([`PlaceState`]). Evidence that has only moved is scored at its new place. Evidence
+//! that has drifted is reported and not scored: it is not a miss. A text without a range, as people write it, is
+//! accepted if it is in its document once.
 //!
 //! If an answer is in several places and any of them will do, its reference is a list of alternatives. It is found
 //! when one of them is.
@@ -37,9 +37,9 @@ mod label_set;
 mod lines;
 mod question;
 
-pub use check::{Scored, ScoredPlace};
+pub use check::{ScorablePlace, ScorableReference};
 pub use corpus::Corpus;
-pub use drift::{Checked, State};
+pub use drift::{PlaceCheck, PlaceState};
 pub(crate) use elsewhere::DUPLICATE;
 pub(crate) use find::{Finder, beginning, words};
 pub use folder::{CORPUS, QUERIES, corpus_of, is_set, queries_of};

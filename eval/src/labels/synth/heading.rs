@@ -6,7 +6,7 @@ use std::ops::Range;
 use chunkmill::document::{BlockKind, Document};
 
 use super::candidate::{Candidate, Kind, SIZE};
-use super::texts::{Text, Texts};
+use super::texts::{DocumentUnits, Texts};
 use super::words::{has_letter, trimmed, words_of};
 
 /// Returns a question for each section whose heading, with as many of the headings above it as needed, is specific
@@ -17,7 +17,7 @@ pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
     for section in texts.documents.iter().flat_map(|text| &text.document.sections) {
         *known.entry(normal(&section.title)).or_default() += 1;
     }
-    let of_document = |(at, Text { document, .. }): (usize, &Text)| {
+    let of_document = |(at, DocumentUnits { document, .. }): (usize, &DocumentUnits)| {
         let asked = (0..document.sections.len()).filter_map(|section| {
             let evidence = body(document, section).filter(|body| !texts.repeats(document, body))?;
             let alone = known[&normal(&document.sections[section].title)] == 1;

@@ -59,5 +59,5 @@ mod title;
 mod words;
 
 pub use candidate::{Kind, SIZE};
-pub use synthesis::{Settings, Synthesis, refuse_real_labels, synth};
+pub use synthesis::{SynthSettings, Synthesis, refuse_real_labels, synth};
 pub(crate) use words::sentences;

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use chunkmill::document::Document;
 
 use super::candidate::{Candidate, Kind, SIZE};
-use super::texts::{Text, Texts};
+use super::texts::{DocumentUnits, Texts};
 use super::words::{folded, has_letter, sentences, trimmed, words};
 
 /// Number of words in a usable sentence. A shorter one is often not a sentence, a longer one a list.
@@ -22,7 +22,7 @@ const MARGIN: f64 = 2.0;
 /// except the first, which tends to announce the others. The evidence is the rest of the paragraph, before and
 /// after the sentence: a chunk that contains only the sentence itself is not a hit.
 pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
-    let of_document = |(at, Text { document, units }): (usize, &Text)| {
+    let of_document = |(at, DocumentUnits { document, units }): (usize, &DocumentUnits)| {
         let asked = units.iter().filter(|unit| unit.is_prose()).filter_map(|unit| {
             let (text, sentence) = question(texts, document, &unit.range)?;
             let rest = [unit.range.start..sentence.start, sentence.end..unit.range.end];

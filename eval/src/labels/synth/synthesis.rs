@@ -11,12 +11,12 @@ use chunkmill::value::count;
 use super::candidate::{Candidate, Kind};
 use super::texts::Texts;
 use super::{heading, sentence, title, words};
-use crate::labels::import::{self, Documents, Imported};
+use crate::labels::import::{self, Documents, ImportedSet};
 use crate::labels::set::{LabelSet, Query, queries_of};
 
 /// The settings of a synthesis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SynthSettings {
     /// Largest number of questions.
     pub queries: usize,
     /// Seed that decides which questions are chosen.
@@ -29,7 +29,7 @@ pub struct Settings {
 #[derive(Debug, Default)]
 pub struct Synthesis {
     /// The documents, byte for byte, and the questions, in order of their evidence.
-    pub set: Imported,
+    pub set: ImportedSet,
     /// Documents that could not be read and are therefore not in the set.
     pub unreadable: Vec<Quarantined>,
     /// Number of chosen questions of each kind, by its name.
@@ -45,9 +45,9 @@ pub struct Synthesis {
 /// [`Error::Setting`] if no question can be made, no kind is wanted, or two documents would have the same path in
 /// the set; [`Error::Corpus`] for a root that cannot be used; [`Error::Io`] if a document vanishes while it is
 /// read.
-pub fn synth(roots: &[Root], filter: &Filter, settings: &Settings) -> Result<Synthesis> {
+pub fn synth(roots: &[Root], filter: &Filter, settings: &SynthSettings) -> Result<Synthesis> {
     let Documents { bytes, read, unreadable } = import::documents(roots, filter)?;
-    let set = Imported::of(bytes);
+    let set = ImportedSet::of(bytes);
     let mut made = Synthesis { set, unreadable, ..Synthesis::default() };
     let documents = read.into_iter().map(|(source, content)| Document::parse(source, content)).collect();
     let texts = Texts::new(documents);
@@ -105,7 +105,7 @@ fn candidates(texts: &Texts, kinds: &[Kind]) -> Vec<Candidate> {
 }
 
 /// Returns the chosen candidates, by document and place.
-fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &Settings) -> Vec<Candidate> {
+fn chosen(texts: &Texts, candidates: Vec<Candidate>, settings: &SynthSettings) -> Vec<Candidate> {
     let turn = |document: usize| order(settings.seed, &texts.documents[document].document.origin.doc_id, "");
     // By kind and document, with the next candidate last.
     let mut waiting: BTreeMap<Kind, BTreeMap<usize, Vec<Candidate>>> = BTreeMap::new();

@@ -45,7 +45,7 @@ struct Count {
 
 /// A document and its units, in their order.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct DocumentUnits {
     pub(super) document: Document,
     pub(super) units: Vec<Unit>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Text {
 /// A corpus, parsed and counted.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    pub(super) documents: Vec<Text>,
+    pub(super) documents: Vec<DocumentUnits>,
     numbers: HashMap<String, u32>,
     counts: Vec<Count>,
     units: usize,
@@ -83,7 +83,7 @@ impl Texts {
             for word in in_document {
                 texts.counts[word as usize].documents += 1;
             }
-            texts.documents.push(Text { document, units });
+            texts.documents.push(DocumentUnits { document, units });
         }
         all.sort_unstable();
         texts.repeated = all.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();

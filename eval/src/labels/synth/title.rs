@@ -7,7 +7,7 @@ use std::ops::Range;
 use chunkmill::document::Document;
 
 use super::candidate::{Candidate, Kind, SIZE};
-use super::texts::{Text, Texts};
+use super::texts::{DocumentUnits, Texts};
 use super::words::{folded, has_letter, trimmed, words, words_of};
 
 /// Smallest number of characters in a term.
@@ -23,15 +23,15 @@ const COMMON: usize = 3;
 /// contains and that its author set apart as code or emphasis, wrote as a name (`latest.json`, `MyISAM`), or used
 /// in several places.
 pub(super) fn candidates(texts: &Texts) -> Vec<Candidate> {
-    let of_document = |(at, text): (usize, &Text)| {
+    let of_document = |(at, text): (usize, &DocumentUnits)| {
         let title = text.document.title.as_ref().filter(|title| has_letter(title));
         title.map(|title| in_document(texts, at, text, title)).unwrap_or_default()
     };
     texts.documents.iter().enumerate().flat_map(of_document).collect()
 }
 
-fn in_document(texts: &Texts, at: usize, text: &Text, title: &str) -> Vec<Candidate> {
-    let Text { document, units } = text;
+fn in_document(texts: &Texts, at: usize, text: &DocumentUnits, title: &str) -> Vec<Candidate> {
+    let DocumentUnits { document, units } = text;
     let mut known: BTreeSet<String> = words_of(title).into_iter().collect();
     let mut found = Vec::new();
     for unit in units {

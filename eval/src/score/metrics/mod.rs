@@ -33,4 +33,4 @@ pub use budget::within_budget;
 pub use rank::{Coverage, Gain, Ranking, Ties, ordered};
 pub use ratio::ratio;
 pub use spans::{Cover, Span, solid};
-pub use text::{Evidence, Target, TextScores, Touch, evidence, precision_omega, text};
+pub use text::{EvidenceShape, Target, TextScores, Touch, evidence, precision_omega, text};

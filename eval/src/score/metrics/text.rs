@@ -90,7 +90,7 @@ pub fn precision_omega(wanted: &[Span], chunks: &[Span], touch: Touch) -> f64 {
 
 /// The shape in which a piece of evidence was retrieved. Smaller is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Evidence {
+pub enum EvidenceShape {
     /// One result contains all of it.
     Whole,
     /// The results together contain all of it, but no single one does.
@@ -107,18 +107,18 @@ pub enum Evidence {
 /// Source: ours. Other tools count evidence that is spread over two results as missed, which favours large chunks
 /// by construction.
 #[must_use]
-pub fn evidence(wanted: &Cover, retrieved: &[Span], chunks: &[Span]) -> Evidence {
+pub fn evidence(wanted: &Cover, retrieved: &[Span], chunks: &[Span]) -> EvidenceShape {
     let size = wanted.size();
     let all_in = |spans: &[Span]| wanted.common(&spans.iter().copied().collect()) == size;
     if size == 0 {
-        Evidence::Unreachable
+        EvidenceShape::Unreachable
     } else if retrieved.iter().any(|span| wanted.within(span) == size) {
-        Evidence::Whole
+        EvidenceShape::Whole
     } else if all_in(retrieved) {
-        Evidence::Split
+        EvidenceShape::Split
     } else if all_in(chunks) {
-        Evidence::Missed
+        EvidenceShape::Missed
     } else {
-        Evidence::Unreachable
+        EvidenceShape::Unreachable
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::clustered::Clustered;
+use super::clustered::ClusteredValues;
 use super::mean::float;
 use super::normal::{normal_cdf, student_quantile};
 use super::rng::SplitMix;
@@ -65,7 +65,7 @@ pub fn unseen(clusters: usize, confidence: f64) -> f64 {
 /// both may fall to 91 %. The expanded one, which is equally simple, reached 95.0 %, and 93.9 % over 60 clusters
 /// of four questions that resemble each other (`tests/stats.rs`).
 #[must_use]
-pub fn bootstrap(rows: &[&Clustered], settings: &Bootstrap) -> Vec<Interval> {
+pub fn bootstrap(rows: &[&ClusteredValues], settings: &Bootstrap) -> Vec<Interval> {
     let filled: Vec<(Vec<f64>, Vec<f64>)> = rows.iter().map(|row| row.filled()).collect();
     let shape = |row: usize| filled[row].1.as_slice();
     let mut by_shape: Vec<usize> = (0..rows.len()).collect();

@@ -5,12 +5,12 @@ use super::mean::float;
 /// Values by cluster: their sums and counts. A cluster is drawn with all its values, so questions about one place
 /// count as one piece of evidence where they agree.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Clustered {
+pub struct ClusteredValues {
     sums: Vec<f64>,
     counts: Vec<f64>,
 }
 
-impl FromIterator<(usize, f64)> for Clustered {
+impl FromIterator<(usize, f64)> for ClusteredValues {
     /// Groups values by the numbers of their clusters.
     fn from_iter<I: IntoIterator<Item = (usize, f64)>>(values: I) -> Self {
         let mut clustered = Self::default();
@@ -26,7 +26,7 @@ impl FromIterator<(usize, f64)> for Clustered {
     }
 }
 
-impl Clustered {
+impl ClusteredValues {
     /// Makes each value a cluster of its own.
     #[must_use]
     pub fn alone(values: &[f64]) -> Self {

@@ -9,7 +9,7 @@
 //!
 //! Everything random depends on a seed and the number of the sample alone, so a result depends neither on the
 //! number of threads nor on what else is computed. Questions that resemble each other are drawn together:
-//! [`Clustered`].
+//! [`ClusteredValues`].
 //!
 //! | file | question it answers |
 //! | --- | --- |
@@ -32,9 +32,9 @@ mod rng;
 mod selection;
 
 pub use bootstrap::{Bootstrap, Interval, bootstrap, constant, unseen};
-pub use clustered::Clustered;
+pub use clustered::ClusteredValues;
 pub use mean::{deviation, mean};
 pub use normal::{POWER, minimum_detectable_effect, normal_cdf, normal_quantile, student_quantile};
 pub use order::{kendall_tau_b, pareto};
-pub use randomisation::{Found, holm, max_t, randomisation};
+pub use randomisation::{PermutationTest, holm, max_t, randomisation};
 pub use selection::{HeldOut, held_out, probability_best};

@@ -27,7 +27,7 @@ pub fn randomisation(differences: &[f64], permutations: usize, seed: u64) -> f64
 
 /// The result of a permutation test for one of several comparisons.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct PermutationTest {
     /// The p-value of this comparison alone: [`randomisation`].
     pub p: f64,
     /// The probability that any of the comparisons would be as extreme if none of them had a real difference.
@@ -45,7 +45,7 @@ pub struct Found {
 /// A row contains a difference for each question, or a sum for each cluster; rows may differ in length. The
 /// choices of signs are counted as in [`randomisation`], over the questions that differ in any row.
 #[must_use]
-pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<Found> {
+pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<PermutationTest> {
     let length = rows.iter().map(|row| row.len()).max().unwrap_or_default();
     let value = |row: &[f64], at: usize| row.get(at).copied().unwrap_or_default();
     let differing: Vec<usize> = (0..length).filter(|&at| rows.iter().any(|row| value(row, at) != 0.0)).collect();
@@ -68,7 +68,7 @@ pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<Found> {
     highest.sort_unstable_by(f64::total_cmp);
     let found = |Statistic { as_far, found }: Statistic| {
         let beyond = signs.ways - highest.partition_point(|&highest| highest < found);
-        Found { p: signs.share(as_far), p_max: if found > 0.0 { signs.share(beyond) } else { 1.0 } }
+        PermutationTest { p: signs.share(as_far), p_max: if found > 0.0 { signs.share(beyond) } else { 1.0 } }
     };
     looked_at.into_iter().flat_map(|(statistics, _)| statistics).map(found).collect()
 }

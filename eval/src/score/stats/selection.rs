@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::bootstrap::Bootstrap;
-use super::clustered::Clustered;
+use super::clustered::ClusteredValues;
 use super::mean::float;
 use super::rng::SplitMix;
 
@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1e-12;
 ///
 /// A row counts as the worst in a sample that contains none of its values.
 #[must_use]
-pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
+pub fn probability_best(rows: &[&ClusteredValues], settings: &Bootstrap) -> Vec<f64> {
     let clusters = rows.iter().map(|row| row.sums().len()).max().unwrap_or_default();
     let samples = settings.resamples.max(1);
     let blocks: Vec<usize> = (0..samples).step_by(LANES).collect();
@@ -50,7 +50,7 @@ pub fn probability_best(rows: &[&Clustered], settings: &Bootstrap) -> Vec<f64> {
 }
 
 /// Returns a row's mean in each of several samples, given how often each cluster was drawn.
-fn means(row: &Clustered, times: &[[f64; LANES]]) -> [f64; LANES] {
+fn means(row: &ClusteredValues, times: &[[f64; LANES]]) -> [f64; LANES] {
     let (mut sums, mut counts) = ([0.0; LANES], [0.0; LANES]);
     for ((sum, count), times) in row.sums().iter().zip(row.counts()).zip(times) {
         for lane in 0..LANES {
@@ -77,7 +77,7 @@ pub struct HeldOut {
 /// assessment of statistical predictions"). The mean of the held-out values is what a choice by this many
 /// questions brings, without the luck of selection. Returns `None` with fewer than two clusters or without rows.
 #[must_use]
-pub fn held_out(rows: &[&Clustered], splits: usize, seed: u64) -> Option<HeldOut> {
+pub fn held_out(rows: &[&ClusteredValues], splits: usize, seed: u64) -> Option<HeldOut> {
     let clusters = rows.iter().map(|row| row.sums().len()).max()?;
     if clusters < 2 || splits == 0 {
         return None;
@@ -107,13 +107,13 @@ pub fn held_out(rows: &[&Clustered], splits: usize, seed: u64) -> Option<HeldOut
 }
 
 /// Returns the row with the highest mean over some clusters, and its mean. The first one wins a tie.
-fn highest(rows: &[&Clustered], clusters: &[usize]) -> Option<(usize, f64)> {
+fn highest(rows: &[&ClusteredValues], clusters: &[usize]) -> Option<(usize, f64)> {
     let means = rows.iter().enumerate().filter_map(|(at, row)| Some((at, mean_of(row, clusters)?)));
     means.reduce(|best, next| if next.1 > best.1 + ROUNDING { next } else { best })
 }
 
 /// Returns a row's mean over some clusters; `None` if it has no value in them.
-fn mean_of(row: &Clustered, clusters: &[usize]) -> Option<f64> {
+fn mean_of(row: &ClusteredValues, clusters: &[usize]) -> Option<f64> {
     let of = |values: &[f64]| clusters.iter().filter_map(|&at| values.get(at)).sum::<f64>();
     let count = of(row.counts());
     (count > 0.0).then(|| of(row.sums()) / count)

@@ -6,7 +6,7 @@ use chunkmill::value;
 use super::view::View;
 use crate::data::report::{Cell, Report};
 use crate::findings::analysis::{direction, figure};
-use crate::findings::assemble::Measured;
+use crate::findings::assemble::MeasuredRun;
 use crate::findings::change::{Change, Changes, changes};
 use crate::findings::gate::{Outcome, Thresholds, gate};
 
@@ -31,7 +31,7 @@ impl<'r> Baseline<'r> {
     }
 
     /// Adds what is handed over now for each broken question.
-    pub fn hand_over(&mut self, run: &Measured) {
+    pub fn hand_over(&mut self, run: &MeasuredRun) {
         self.outcome.hand_over(run);
     }
 

@@ -8,7 +8,7 @@ use chunkmill::cli::visible;
 use super::view::View;
 use crate::data::report::{Cell, Report};
 use crate::findings::analysis::figure;
-use crate::findings::change::{Broken, LostQuestion};
+use crate::findings::change::{BrokenQuestion, LostQuestion};
 use crate::findings::gate::Outcome;
 use crate::labels::set::beginning;
 
@@ -100,7 +100,8 @@ fn sweep(report: &Report) -> Vec<Case> {
 }
 
 fn questions(report: &Report, outcome: &Outcome) -> Vec<Case> {
-    let broken: HashMap<&str, &Broken> = outcome.broken.iter().map(|broken| (broken.query.as_str(), broken)).collect();
+    let broken: HashMap<&str, &BrokenQuestion> =
+        outcome.broken.iter().map(|broken| (broken.query.as_str(), broken)).collect();
     let lost: HashMap<&str, &LostQuestion> =
         outcome.evidence.lost.iter().map(|lost| (lost.query.as_str(), lost)).collect();
     let name = |id: &str, text: &str| format!("{id}: {}", beginning(text, QUESTION));
@@ -131,8 +132,8 @@ fn lost_result(lost: &LostQuestion, outcome: &Outcome) -> Result {
     if outcome.lost_too_much() { Result::Failed(says) } else { Result::Skipped(says) }
 }
 
-fn fall(broken: &Broken) -> String {
-    let Broken { cell, metric, before, after, cells, of, handed_over, .. } = broken;
+fn fall(broken: &BrokenQuestion) -> String {
+    let BrokenQuestion { cell, metric, before, after, cells, of, handed_over, .. } = broken;
     let now =
         if handed_over.is_empty() { String::new() } else { format!("; now handed over: {}", handed_over.join(", ")) };
     let (before, after) = (figure(*before), figure(*after));

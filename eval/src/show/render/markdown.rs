@@ -9,7 +9,7 @@ use super::baseline::{Baseline, sure};
 use super::prose::{hybrid_leaders, hybrid_sentence, prose};
 use super::view::{View, bytes, chance, count, difference, share};
 use crate::data::report::{Cell, Report};
-use crate::findings::change::{Broken, Evidence};
+use crate::findings::change::{BrokenQuestion, Evidence};
 
 /// Largest number of cells listed.
 const TOP: usize = 10;
@@ -164,7 +164,7 @@ fn lost(evidence: &Evidence, text: &mut String) {
     text.push('\n');
 }
 
-fn broken(broken: &[Broken], text: &mut String) {
+fn broken(broken: &[BrokenQuestion], text: &mut String) {
     if broken.is_empty() {
         return;
     }
@@ -174,7 +174,8 @@ fn broken(broken: &[Broken], text: &mut String) {
          | --- | --- | --: | --: | --: | --- |",
         value::count(broken.len(), "question")
     );
-    for Broken { query, text: question, before, after, cells, of, handed_over, .. } in broken.iter().take(NAMED) {
+    for BrokenQuestion { query, text: question, before, after, cells, of, handed_over, .. } in broken.iter().take(NAMED)
+    {
         let (id, question, now) = (escape(query), escape(question), escape(&handed_over.join(", ")));
         let (before, after) = (share(*before), share(*after));
         let _ = writeln!(text, "| {id} | {question} | {before} | {after} | {cells} of {of} | {now} |");

@@ -15,7 +15,7 @@ use super::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
 use crate::data::report::{Cell, Report};
 use crate::findings::analysis::{Clusters, figure};
 use crate::score::judge::in_context;
-use crate::score::stats::{Clustered, kendall_tau_b, normal_quantile};
+use crate::score::stats::{ClusteredValues, kendall_tau_b, normal_quantile};
 
 /// Width of a plot in pixels.
 const WIDTH: f64 = 860.0;
@@ -172,7 +172,7 @@ fn parts(sets: &[Set], own: &str) -> Vec<Part> {
             let clusters = Clusters::of(&set.report);
             differences.push(clusters.gather(values.map(|(one, other)| Some((*one)? - (*other)?))));
         }
-        let gains: Vec<f64> = differences.iter().map(Clustered::mean).collect();
+        let gains: Vec<f64> = differences.iter().map(ClusteredValues::mean).collect();
         let squares: f64 = differences.iter().map(|row| row.standard_error().powi(2)).sum();
         #[expect(clippy::cast_precision_loss, reason = "there are few sets")]
         let error = squares.sqrt() / sets.len() as f64;

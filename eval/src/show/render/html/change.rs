@@ -2,7 +2,7 @@
 
 use super::parts::{Section, capital, details, each, name, row, sentence, table};
 use crate::data::report::Cell;
-use crate::findings::change::{Broken, Change, Evidence, LostQuestion, Moved};
+use crate::findings::change::{BrokenQuestion, Change, Evidence, LostQuestion, MovedQuestion};
 use crate::findings::gate::State;
 use crate::show::render::baseline::{Baseline, sure};
 use crate::show::render::text::Text;
@@ -141,14 +141,14 @@ fn lost_row(lost: &LostQuestion) -> String {
     format!("<tr><th scope=\"row\">{heading}</th><td class=\"words\">{}", Text(&lost.places()))
 }
 
-fn broken(broken: &[Broken]) -> String {
+fn broken(broken: &[BrokenQuestion]) -> String {
     if broken.is_empty() {
         return String::new();
     }
     let rows: Vec<String> = broken
         .iter()
         .map(|broken| {
-            let Broken { query, text, before, after, cells, of, handed_over, cell, .. } = broken;
+            let BrokenQuestion { query, text, before, after, cells, of, handed_over, cell, .. } = broken;
             let now = each(handed_over, |citation| format!("<code>{}</code><br>", Text(citation)));
             let heading = format!("{} <small>{} · {}</small>", Text(text), Text(query), Text(cell));
             let (before, after) = (share(*before), share(*after));
@@ -165,7 +165,7 @@ fn broken(broken: &[Broken]) -> String {
     )
 }
 
-fn questions(view: &View, moved: &[Moved]) -> String {
+fn questions(view: &View, moved: &[MovedQuestion]) -> String {
     if moved.is_empty() {
         return String::new();
     }
