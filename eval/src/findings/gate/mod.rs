@@ -23,15 +23,15 @@
 //! | `check` | What is the result of one comparison? |
 //! | `costs` | Did sizes or times grow? |
 //! | `outcome` | What does the gate say? |
-//! | `checks` | How are a run and its baseline compared? |
+//! | `compare` | How are a run and its baseline compared? |
 
 mod check;
-mod checks;
+mod compare;
 mod costs;
 mod outcome;
 mod thresholds;
 
 pub use check::{Check, State};
-pub use checks::gate;
+pub use compare::gate;
 pub use outcome::Outcome;
 pub use thresholds::Thresholds;
