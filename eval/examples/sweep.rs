@@ -10,9 +10,9 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 use chunkmill::config::Options;
-use chunkmill_eval::assemble::Measured;
-use chunkmill_eval::sweep::{Labelled, Run, Settings, check_models, sweep};
-use chunkmill_eval::{grid, worker};
+use chunkmill_eval::findings::assemble::MeasuredRun;
+use chunkmill_eval::run::sweep::{Labelled, Run, SweepSettings, check_models, sweep};
+use chunkmill_eval::run::{plan, worker};
 
 const GRID: &str = "[[grid]]\nstrategy = [\"recursive\", \"structure\"]\nmax = 128\nmode = \"keyword\"\n";
 
@@ -23,12 +23,12 @@ fn main() -> anyhow::Result<()> {
         return worker::serve();
     }
     let [labels, out] = arguments.as_slice() else { anyhow::bail!("name a set of labels and a folder for the run") };
-    let plan = grid::parse(GRID, "GRID", Options::from_env()?)?;
+    let plan = plan::parse(GRID, "GRID", Options::from_env()?)?;
     let labelled = Labelled::read(Path::new(labels))?;
     let now = chrono::DateTime::<chrono::Utc>::from(SystemTime::now()).to_rfc3339();
     let run = Run::new(&plan, &labelled, &check_models(&plan)?, arguments.clone(), now);
-    sweep(&plan, &run, Path::new(out), &labelled, &Settings::default(), &mut |_| {})?;
-    let report = Measured::read(Path::new(out), run, labelled)?.report();
+    sweep(&plan, &run, Path::new(out), &labelled, &SweepSettings::default(), &mut |_| {})?;
+    let report = MeasuredRun::read(Path::new(out), run, labelled)?.report();
     for cell in &report.cells {
         println!("{}: {:.3}", cell.id, cell.metrics[&report.scoring.primary].mean);
     }

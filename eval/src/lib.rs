@@ -7,76 +7,47 @@
 //!
 //! | module | question it answers |
 //! | --- | --- |
-//! | `files` | How are files read and written, and where not? |
-//! | [`labels`] | Which questions are there, and where in the corpus are their answers now? |
-//! | [`import`] | How do the labels of other projects become ours? |
-//! | [`synth`] | What could be asked of documents that have no labels? |
-//! | [`metrics`] | How much of the answers does the retrieved text contain? Numbers only, no files |
-//! | [`trec`] | How are runs and judgements written for other programs? |
-//! | [`report`] | What did a sweep find out? → `report.json`: everything that is shown or compared |
-//! | [`record`] | What was measured on one dataset? → a file of the run |
-//! | [`score`] | How good is each answer of a setting? |
-//! | [`grid`] | Which settings are tried? → `Plan` |
-//! | [`label`] | Where do the documents answer real questions? A person decides |
-//! | [`worker`] | How is a step measured in its own process? |
-//! | [`stats`] | How certain is a number? Intervals, tests and orders; numbers only, no reports |
-//! | [`race`] | Which settings need not be asked all questions? |
-//! | [`sweep`] | How is a plan run, interrupted and resumed? → records |
-//! | [`analysis`] | What follows from the measurements? Summaries, comparisons, fronts, the verdict |
-//! | [`assemble`] | How do a run's records become its report? |
-//! | [`agreement`] | Do two sets of questions rank settings alike? |
-//! | [`change`] | What evidence was lost between two runs, and what differs, question by question? |
-//! | [`gate`] | Did a run lose evidence, or is it worse than a baseline by more than is allowed and than chance explains? |
-//! | [`render`] | How is a report shown? → one HTML page, Markdown, CSV, XML for CI, JSON |
-//! | [`recommend`] | Which settings are tried by default, and what does the result mean? |
+//! | [`data`] | What is on disk? → `report.json`, the records of a run |
+//! | [`labels`] | What is asked of a corpus, and where are its answers? |
+//! | [`score`] | How good are the answers, and how certain is that? |
+//! | [`run`] | What is tried, and how is it measured? → records |
+//! | [`findings`] | What follows from the measurements of one run, or of two? → `report.json` |
+//! | [`show`] | How is a report shown, and what does it advise? |
 //! | [`cli`] | What does the command line look like? |
+//!
+//! Each module is a folder, and its `mod.rs` lists its files.
 //!
 //! # From labels to numbers
 //!
-//! 1. [`labels::LabelSet::read`] reads the questions, [`labels::LabelSet::check`] finds each reference in the
-//!    current version of its document, and [`labels::LabelSet::scored`] returns those that can be scored: places in
-//!    bytes, never chunk ids, so one set of labels scores every setting.
-//! 2. Each place becomes [`metrics::Span`]s, in bytes or characters as the caller likes, and with its grade a
-//!    [`metrics::Target`]. Every chunk becomes spans too.
-//! 3. [`metrics::text`], [`metrics::evidence`] and [`metrics::precision_omega`] look at the retrieved text,
-//!    [`metrics::Ranking`] at the order of chunks or documents, and [`metrics::within_budget`] first cuts the
-//!    results to a budget.
+//! 1. [`LabelSet::read`] reads the questions, [`LabelSet::check`] finds each reference in the current version of its
+//!    document, and [`LabelSet::scored`] returns those that can be scored: places in bytes, never chunk ids, so one
+//!    set of labels scores every setting.
+//! 2. Each place becomes [`Span`]s, in bytes or characters as the caller likes, and with its grade a [`Target`]. Every
+//!    chunk becomes spans too.
+//! 3. [`text`], [`evidence`] and [`precision_omega`] look at the retrieved text, [`Ranking`] at the order of chunks or
+//!    documents, and [`within_budget`] first cuts the results to a budget.
+//!
+//! [`LabelSet::read`]: labels::set::LabelSet::read
+//! [`LabelSet::check`]: labels::set::LabelSet::check
+//! [`LabelSet::scored`]: labels::set::LabelSet::scored
+//! [`Span`]: score::metrics::Span
+//! [`Target`]: score::metrics::Target
+//! [`text`]: score::metrics::text()
+//! [`evidence`]: score::metrics::evidence
+//! [`precision_omega`]: score::metrics::precision_omega
+//! [`Ranking`]: score::metrics::Ranking
+//! [`within_budget`]: score::metrics::within_budget
 
-mod files;
+pub mod data;
+
 pub mod labels;
 
-pub mod import;
-
-pub mod synth;
-
-pub mod metrics;
-
-pub mod trec;
-
-pub mod report;
-
-pub mod record;
 pub mod score;
 
-pub mod grid;
-pub mod label;
-pub mod worker;
+pub mod run;
 
-pub mod stats;
+pub mod findings;
 
-pub mod race;
-
-pub mod sweep;
-
-pub mod analysis;
-pub mod assemble;
-
-pub mod agreement;
-pub mod change;
-pub mod gate;
-
-pub mod render;
-
-pub mod recommend;
+pub mod show;
 
 pub mod cli;

@@ -1,7 +1,7 @@
 //! Do two sets of questions rank settings in the same order?
 
-use chunkmill_eval::agreement::agreement;
-use chunkmill_eval::report::{Report, Summary};
+use chunkmill_eval::data::report::{Report, Summary};
+use chunkmill_eval::findings::agreement::agreement;
 
 use crate::common::{METRIC, arg, eval, report_of};
 

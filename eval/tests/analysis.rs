@@ -1,10 +1,10 @@
 //! Conclusions from a report: the best cell, the cells that cannot be separated from it, the fronts, the hybrid
 //! verdict, and texts that agree with the figures.
 
-use chunkmill_eval::analysis::{analyse, figure, ranked};
-use chunkmill_eval::recommend::{advised, sentences};
-use chunkmill_eval::render;
-use chunkmill_eval::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
+use chunkmill_eval::data::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
+use chunkmill_eval::findings::analysis::{analyse, figure, ranked};
+use chunkmill_eval::show::recommend::{advised, sentences};
+use chunkmill_eval::show::render;
 use proptest::prelude::*;
 
 use crate::common::{METRIC, dice, note, report_of};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use chunkmill_eval::render;
+use chunkmill_eval::show::render;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -141,7 +141,7 @@ fn the_page_works_in_chromium() {
     assert_eq!(numbers(&used["sorted_down"]), chunks);
     assert_eq!(used["sort_says"], "ascending");
     let count =
-        |of: &dyn Fn(&chunkmill_eval::report::Cell) -> bool| report.cells.iter().filter(|cell| of(cell)).count();
+        |of: &dyn Fn(&chunkmill_eval::data::report::Cell) -> bool| report.cells.iter().filter(|cell| of(cell)).count();
     assert_eq!(texts(&used["by_mode"]), vec!["keyword"; count(&|cell| cell.retrieval == "keyword")]);
     let both = count(&|cell| cell.retrieval == "keyword" && cell.k == 5);
     assert_eq!(texts(&used["by_mode_and_k"]), vec!["keyword5"; both]);

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::document::Document;
-use chunkmill_eval::import;
-use chunkmill_eval::labels::Reference;
-use chunkmill_eval::metrics::{Span, Touch, precision_omega};
+use chunkmill_eval::labels::import;
+use chunkmill_eval::labels::set::Reference;
+use chunkmill_eval::score::metrics::{Span, Touch, precision_omega};
 use serde_json::Value;
 
 use crate::common::{note, shared};

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chunkmill_eval::analysis::analyse;
-use chunkmill_eval::assemble::Measured;
-use chunkmill_eval::gate::{Thresholds, gate};
-use chunkmill_eval::render;
-use chunkmill_eval::report::Report;
-use chunkmill_eval::sweep::{Labelled, Run};
+use chunkmill_eval::data::report::Report;
+use chunkmill_eval::findings::analysis::analyse;
+use chunkmill_eval::findings::assemble::MeasuredRun;
+use chunkmill_eval::findings::gate::{Thresholds, gate};
+use chunkmill_eval::run::sweep::{Labelled, Run};
+use chunkmill_eval::show::render;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -72,12 +72,12 @@ fn show(report: &Report, other: &Report) {
         &report.cells.first().map_or_else(String::new, |cell| cell.id.clone()),
     );
     let _ = gate(report, other, &Thresholds::default());
-    let _ = chunkmill_eval::recommend::sentences(report);
+    let _ = chunkmill_eval::show::recommend::sentences(report);
     let mut again = report.clone();
     again.scoring.resamples = again.scoring.resamples.min(100);
     again.scoring.permutations = again.scoring.permutations.min(100);
     analyse(&mut again);
-    let _ = chunkmill_eval::recommend::sentences(&again);
+    let _ = chunkmill_eval::show::recommend::sentences(&again);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn sweeping(home: &TempDir) -> (i32, String, String) {
 fn reported(run: &Path) -> chunkmill::error::Result<Report> {
     let plan = Run::read(run)?;
     let labelled = Labelled::read(&plan.labels)?;
-    let measured = Measured::read(run, plan, labelled)?;
+    let measured = MeasuredRun::read(run, plan, labelled)?;
     let report = measured.report();
     let folder = TempDir::new().unwrap();
     measured.write_trec(folder.path(), true)?;

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::analysis::analyse;
-use chunkmill_eval::report::*;
+use chunkmill_eval::data::left_out::{LeftOut, Reason};
+use chunkmill_eval::data::report::*;
+use chunkmill_eval::findings::analysis::analyse;
 use serde_json::{Map, Value, json};
 
 /// Seeded numbers in 0..1 (SplitMix64, Steele et al. 2014).
@@ -212,7 +213,7 @@ fn frame() -> Report {
         cells: Vec::new(),
         left_out: vec![LeftOut {
             id: "header min=160 max=100".to_owned(),
-            reason: "min is above max; a chunk cannot be both".to_owned(),
+            reason: Reason::InWords("min is above max; a chunk cannot be both".to_owned()),
         }],
         verdict: None,
         worst: vec![worst(0, 0.0), worst(4, 0.12), worst(6, 0.21)],

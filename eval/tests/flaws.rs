@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use chunkmill_eval::labels::LabelSet;
+use chunkmill_eval::labels::set::LabelSet;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -229,7 +229,7 @@ fn damaged_parquet_is_an_error() {
         let mut bytes = whole.clone();
         damage(&mut bytes);
         fs::write(&file, bytes).unwrap();
-        match chunkmill_eval::import::squad(&file, None, false) {
+        match chunkmill_eval::labels::import::squad(&file, None, false) {
             Ok(_) => {}
             Err(error) => {
                 refused += 1;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use chunkmill_eval::change::changes;
-use chunkmill_eval::gate::{Outcome, State, Thresholds, gate};
-use chunkmill_eval::report::{IndexCost, Report, Spread};
+use chunkmill_eval::data::report::{IndexCost, Report, Spread};
+use chunkmill_eval::findings::change::changes;
+use chunkmill_eval::findings::gate::{Outcome, State, Thresholds, gate};
 use serde_json::Value;
 use tempfile::TempDir;
 

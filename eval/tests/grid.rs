@@ -1,7 +1,8 @@
 //! Sweep files: which cells they produce, which ones they leave out, and how bad files are reported.
 
 use chunkmill::config::Options;
-use chunkmill_eval::grid::{Plan, parse};
+use chunkmill_eval::data::left_out::Reason;
+use chunkmill_eval::run::plan::{Plan, parse};
 use proptest::prelude::*;
 
 fn plan(text: &str) -> Plan {
@@ -77,12 +78,24 @@ fn what_a_fusion_does_not_read_makes_no_cell() {
 }
 
 #[test]
+fn a_reason_is_read_from_its_words() {
+    for (reason, words) in [
+        (Reason::TimeWasUp, "the time was up before it started"),
+        (Reason::EqualTo("a `b`".to_owned()), "is equal to `a `b``"),
+        (Reason::InWords("is equal to `".to_owned()), "is equal to `"),
+    ] {
+        assert_eq!((reason.to_string().as_str(), &Reason::from(words.to_owned())), (words, &reason));
+        assert_eq!(serde_json::to_value(&reason).unwrap(), words);
+    }
+}
+
+#[test]
 fn what_contradicts_itself_is_left_out_with_the_reason() {
     let plan = plan("[[grid]]\nstrategy = 'recursive'\nmax = [50, 100]\noverlap = [0, 80]\nmode = 'vector'\n");
     assert_eq!(plan.cells.len(), 3);
     assert_eq!(plan.left_out.len(), 1);
     assert_eq!(plan.left_out[0].id, "recursive max=50 overlap=80");
-    assert!(plan.left_out[0].reason.contains("overlap 80"), "{}", plan.left_out[0].reason);
+    assert!(plan.left_out[0].reason.to_string().contains("overlap 80"), "{}", plan.left_out[0].reason);
 }
 
 #[test]
@@ -94,9 +107,9 @@ fn equal_cells_are_merged_into_the_first() {
     );
     assert_eq!(ids(&plan), ["a target=100, vector, k=5", "a target=100, keyword, k=5"]);
     assert_eq!(plan.builds.len(), 1);
-    let left_out: Vec<(&str, &str)> =
-        plan.left_out.iter().map(|cell| (cell.id.as_str(), cell.reason.as_str())).collect();
-    assert_eq!(left_out, [("a target=200", "is equal to `a target=100`")]);
+    let left_out: Vec<(&str, String)> =
+        plan.left_out.iter().map(|cell| (cell.id.as_str(), cell.reason.to_string())).collect();
+    assert_eq!(left_out, [("a target=200", "is equal to `a target=100`".to_owned())]);
 }
 
 #[test]

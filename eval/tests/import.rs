@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use chunkmill_eval::labels::LabelSet;
+use chunkmill_eval::labels::set::LabelSet;
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};

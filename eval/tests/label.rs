@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use chunkmill_eval::labels::LabelSet;
+use chunkmill_eval::data::left_out::Reason;
+use chunkmill_eval::labels::set::LabelSet;
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};
@@ -42,8 +43,8 @@ fn label(home: &TempDir, input: &str) -> (i32, String, String) {
 }
 
 fn texts(set: &Path) -> Vec<(String, Vec<Vec<String>>)> {
-    let of = |query: &chunkmill_eval::labels::Query| {
-        let reference = |reference: &chunkmill_eval::labels::Reference| {
+    let of = |query: &chunkmill_eval::labels::set::Query| {
+        let reference = |reference: &chunkmill_eval::labels::set::Reference| {
             reference.places().map(|place| place.quote.as_ref().unwrap().text.clone()).collect()
         };
         (query.text.clone(), query.references.iter().map(reference).collect())
@@ -244,8 +245,8 @@ fn from_documents_to_advice() {
     let toml = fs::read_to_string(advice.join("chunkmill.toml")).unwrap();
     chunkmill::config::Options::parse(&toml, "advice").unwrap().resolve().unwrap();
     assert!(said.contains("made up ") && said.contains("[1/"), "{said}");
-    let report = chunkmill_eval::report::Report::read(&advice).unwrap();
-    assert!(report.left_out.iter().filter(|left| left.reason.contains("the time was up")).count() > 5);
+    let report = chunkmill_eval::data::report::Report::read(&advice).unwrap();
+    assert!(report.left_out.iter().filter(|left| left.reason == Reason::TimeWasUp).count() > 5);
     // A second run with time keeps the existing results.
     let (code, out, said) = recommend(&home, &["--json"]);
     assert_eq!(code, 0, "{said}");

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Scored, ScoredPlace, State, to_jsonl};
+use chunkmill_eval::labels::set::{LabelSet, PlaceState, ScorablePlace, ScorableReference, to_jsonl};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};
@@ -18,7 +18,7 @@ fn query(id: &str, start: usize, text: &str) -> String {
 }
 
 /// Returns the state of one reference, labelled at this place with this text, in this document.
-fn state(document: &str, start: usize, text: &str) -> State {
+fn state(document: &str, start: usize, text: &str) -> PlaceState {
     let folder = set(document, &query("q", start, text));
     let labels = LabelSet::read(folder.path()).unwrap();
     let mut checked = labels.check(&labels.corpus().unwrap());
@@ -31,22 +31,22 @@ fn our_own_set_fits_its_corpus() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder");
     let labels = LabelSet::read(&path).unwrap();
     let corpus = labels.corpus().unwrap();
-    assert!(labels.check(&corpus).iter().all(|checked| checked.state == State::Valid));
+    assert!(labels.check(&corpus).iter().all(|checked| checked.state == PlaceState::Valid));
     assert!((30..=60).contains(&corpus.documents) && labels.queries.len() >= 120);
     assert!(labels.queries.iter().all(|query| !query.references.is_empty()));
 }
 
 #[test]
 fn a_text_that_stands_elsewhere_once_has_moved() {
-    assert_eq!(state("one two é", 4, "two"), State::Valid);
-    assert_eq!(state("one two é", 0, "two"), State::Moved(4..7));
+    assert_eq!(state("one two é", 4, "two"), PlaceState::Valid);
+    assert_eq!(state("one two é", 0, "two"), PlaceState::Moved(4..7));
     // Beyond the end, and inside a character.
-    assert_eq!(state("one two é", 90, "two"), State::Moved(4..7));
-    assert_eq!(state("é two", 1, "two"), State::Moved(3..6));
-    assert_eq!(state("one two two", 0, "two"), State::Ambiguous(vec![4, 8]));
+    assert_eq!(state("one two é", 90, "two"), PlaceState::Moved(4..7));
+    assert_eq!(state("é two", 1, "two"), PlaceState::Moved(3..6));
+    assert_eq!(state("one two two", 0, "two"), PlaceState::Ambiguous(vec![4, 8]));
     // Places may overlap.
-    assert_eq!(state("b aaa", 0, "aa"), State::Ambiguous(vec![2, 3]));
-    assert_eq!(state("one two é", 0, "six"), State::Gone);
+    assert_eq!(state("b aaa", 0, "aa"), PlaceState::Ambiguous(vec![2, 3]));
+    assert_eq!(state("one two é", 0, "six"), PlaceState::Gone);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_text_that_was_edited_is_found_in_pieces() {
     let text = "Vaults are checked every night. A failed check raises an alert at once.";
     let before = "# Checks\n\nThere is more to say about this.\n\n";
     let pieces = |document: &str| match state(document, 0, text) {
-        State::Split(pieces) => pieces.into_iter().map(|piece| document[piece].to_owned()).collect(),
+        PlaceState::Split(pieces) => pieces.into_iter().map(|piece| document[piece].to_owned()).collect(),
         other => panic!("{other:?}"),
     };
     let inserted: Vec<String> =
@@ -68,21 +68,21 @@ fn a_text_that_was_edited_is_found_in_pieces() {
     assert_eq!(wrapped.concat().len(), text.len() - 1);
 
     // Less than half is left.
-    assert_eq!(state(&format!("{before}Vaults are checked by hand."), 0, text), State::Gone);
+    assert_eq!(state(&format!("{before}Vaults are checked by hand."), 0, text), PlaceState::Gone);
     // The rest is too far away to belong to the same passage, and the first part alone is less than half.
     let apart = format!("A failed check raises an alert. {} Vaults are checked every night", "word ".repeat(200));
-    assert_eq!(state(&apart, 0, &format!("{text} {}", "Nothing of this is left in it. ".repeat(2))), State::Gone);
+    assert_eq!(state(&apart, 0, &format!("{text} {}", "Nothing of this is left in it. ".repeat(2))), PlaceState::Gone);
     // Two places contain equally much of it.
     let twice = "A failed check raises an alert at once! A failed check raises an alert at once!";
     let at = twice.rfind('A').unwrap();
-    assert_eq!(state(twice, 1, &text[32..]), State::Ambiguous(vec![0, at]));
+    assert_eq!(state(twice, 1, &text[32..]), PlaceState::Ambiguous(vec![0, at]));
 }
 
 #[test]
 fn pieces_end_between_characters_and_in_order() {
     let text = "日本語の文章がここにあります。それは長いです。終わりまで続きます。";
     let document = format!("前書き。{}", text.replace("それは長い", "これは短い"));
-    let State::Split(pieces) = state(&document, 0, text) else { panic!("not split") };
+    let PlaceState::Split(pieces) = state(&document, 0, text) else { panic!("not split") };
     let found: Vec<&str> = pieces.iter().map(|piece: &Range<usize>| &document[piece.clone()]).collect();
     assert_eq!(found.first().unwrap(), &"日本語の文章がここにあります。");
     assert!(found.last().unwrap().ends_with("終わりまで続きます。"), "{found:?}");
@@ -94,12 +94,12 @@ fn pieces_end_between_characters_and_in_order() {
 fn drift_is_found_in_large_documents_without_delay() {
     let start = std::time::Instant::now();
     let ruler = format!("{}, the end of it as it was", "-".repeat(20_000));
-    assert_eq!(state(&format!("{}{}", "-".repeat(400_000), "=".repeat(400_000)), 3, &ruler), State::Gone);
+    assert_eq!(state(&format!("{}{}", "-".repeat(400_000), "=".repeat(400_000)), 3, &ruler), PlaceState::Gone);
     let edited = format!("{}{}", "=".repeat(400_000), ruler.replace("was", "is"));
-    assert_eq!(state(&edited, 3, &ruler), State::Split(vec![400_000..420_022]));
+    assert_eq!(state(&edited, 3, &ruler), PlaceState::Split(vec![400_000..420_022]));
     let passage = "Every one of these passages has the same words in it, and there are very many. ";
     let text = format!("{}The end.", passage.repeat(30));
-    assert!(matches!(state(&passage.repeat(20_000), 3, &text), State::Ambiguous(_)));
+    assert!(matches!(state(&passage.repeat(20_000), 3, &text), PlaceState::Ambiguous(_)));
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
@@ -115,7 +115,7 @@ fn what_has_moved_is_scored_where_it_is_and_what_has_drifted_is_not() {
     let states: Vec<&str> = checked.iter().map(|checked| checked.state.name()).collect();
     assert_eq!(states, ["moved", "gone", "no_document", "valid"]);
     let scored = labels.scored(&checked);
-    let place = |range, grade| Scored { any: vec![vec![ScoredPlace { doc_id: "a.md", range }]], grade };
+    let place = |range, grade| ScorableReference { any: vec![vec![ScorablePlace { doc_id: "a.md", range }]], grade };
     assert_eq!(scored, [vec![place(Some(4..7), 3.0), place(None, 2.0)]]);
 }
 
@@ -130,9 +130,9 @@ fn of_alternatives_those_are_scored_that_still_fit() {
     let labels = LabelSet::read(folder.path()).unwrap();
     let checked = labels.check(&labels.corpus().unwrap());
     assert_eq!(checked.len(), 7);
-    let place = |range| ScoredPlace { doc_id: "a.md", range };
+    let place = |range| ScorablePlace { doc_id: "a.md", range };
     let any = vec![vec![place(Some(4..7))], vec![place(Some(0..3)), place(None)]];
-    assert_eq!(labels.scored(&checked), [vec![Scored { any, grade: 2.0 }]], "the second has no match left");
+    assert_eq!(labels.scored(&checked), [vec![ScorableReference { any, grade: 2.0 }]], "the second has no match left");
     assert_eq!(to_jsonl(&labels.queries).unwrap().trim_end(), sorted(&line));
     let (code, out, _) = eval(&["verify", arg(folder.path())]);
     assert_eq!(code, 1);
@@ -272,7 +272,7 @@ fn a_text_without_a_range_is_found_in_its_document() {
     let labels = LabelSet::read(folder.path()).unwrap();
     let quote = labels.queries[0].references[0].any[0][0].quote.as_ref().unwrap();
     assert_eq!((quote.range.clone(), quote.text.as_str()), (3..12, "two\nthree"));
-    assert_eq!(labels.check(&labels.corpus().unwrap())[0].state, State::Valid);
+    assert_eq!(labels.check(&labels.corpus().unwrap())[0].state, PlaceState::Valid);
     assert!(to_jsonl(&labels.queries).unwrap().contains("\"start\":3,\"end\":12"));
     for (doc_id, text, problem) in [
         ("a.md", "six", "queries.jsonl:1: `a.md` does not contain the text of its reference"),

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use chunkmill_eval::metrics::{
-    Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Ties, Touch, evidence, ordered, precision_omega, solid,
-    text, within_budget,
+use chunkmill_eval::score::metrics::{
+    Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Ties, Touch, evidence, ordered, precision_omega,
+    solid, text, within_budget,
 };
 
 fn span(range: Range<usize>) -> Span {
@@ -79,14 +79,14 @@ fn precision_omega_is_what_a_perfect_search_would_have() {
 fn evidence_is_whole_split_missed_or_unreachable() {
     let chunks = [span(0..10), span(10..20), span(25..30)];
     let state = |wanted: &[Range<usize>], retrieved: &[Span]| evidence(&cover(wanted), retrieved, &chunks);
-    assert_eq!(state(&[2..8], &chunks[..1]), Evidence::Whole);
-    assert_eq!(state(&[8..12], &chunks[..2]), Evidence::Split);
-    assert_eq!(state(&[8..12], &chunks[..1]), Evidence::Missed);
-    assert_eq!(state(&[8..12], &[]), Evidence::Missed);
-    assert_eq!(state(&[18..27], &chunks), Evidence::Unreachable);
+    assert_eq!(state(&[2..8], &chunks[..1]), EvidenceShape::Whole);
+    assert_eq!(state(&[8..12], &chunks[..2]), EvidenceShape::Split);
+    assert_eq!(state(&[8..12], &chunks[..1]), EvidenceShape::Missed);
+    assert_eq!(state(&[8..12], &[]), EvidenceShape::Missed);
+    assert_eq!(state(&[18..27], &chunks), EvidenceShape::Unreachable);
     // Text between the chunks does not count if it is white space.
-    assert_eq!(state(&[18..20, 25..27], &chunks), Evidence::Split);
-    assert_eq!(state(&[], &chunks), Evidence::Unreachable);
+    assert_eq!(state(&[18..20, 25..27], &chunks), EvidenceShape::Split);
+    assert_eq!(state(&[], &chunks), EvidenceShape::Unreachable);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chunkmill_eval::metrics::{Gain, Ranking, Ties, ordered};
+use chunkmill_eval::score::metrics::{Gain, Ranking, Ties, ordered};
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Map, Value, json};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use chunkmill_eval::metrics::{
-    Cover, Coverage, Evidence, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, text, within_budget,
+use chunkmill_eval::score::metrics::{
+    Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, text, within_budget,
 };
 use proptest::prelude::*;
 
@@ -92,9 +92,9 @@ proptest! {
         let some: Vec<Span> = chunks.iter().zip(taken).filter(|(_, taken)| *taken).map(|(chunk, _)| *chunk).collect();
         let state = evidence(&wanted, &some, &chunks);
         match (state, evidence(&wanted, &chunks, &chunks)) {
-            (Evidence::Unreachable, all) => prop_assert_eq!(all, Evidence::Unreachable),
-            (Evidence::Whole, all) => prop_assert_eq!(all, Evidence::Whole),
-            (_, all) => prop_assert!(matches!(all, Evidence::Whole | Evidence::Split)),
+            (EvidenceShape::Unreachable, all) => prop_assert_eq!(all, EvidenceShape::Unreachable),
+            (EvidenceShape::Whole, all) => prop_assert_eq!(all, EvidenceShape::Whole),
+            (_, all) => prop_assert!(matches!(all, EvidenceShape::Whole | EvidenceShape::Split)),
         }
     }
 

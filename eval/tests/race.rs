@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use chunkmill_eval::race::Race;
-use chunkmill_eval::score::{Judge, ScoringOptions};
-use chunkmill_eval::sweep::Labelled;
+use chunkmill_eval::run::race::Race;
+use chunkmill_eval::run::sweep::Labelled;
+use chunkmill_eval::score::judge::{Judge, ScoringOptions};
 
 use crate::common::{dice, note};
 

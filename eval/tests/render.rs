@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use chunkmill_eval::gate::{Thresholds, gate};
-use chunkmill_eval::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
-use chunkmill_eval::render::{self, Baseline};
-use chunkmill_eval::report::{IndexCost, Report, Spread, TextPiece};
-use chunkmill_eval::trec;
+use chunkmill_eval::data::report::{IndexCost, Report, Spread, TextPiece};
+use chunkmill_eval::data::trec;
+use chunkmill_eval::findings::gate::{Thresholds, gate};
+use chunkmill_eval::show::render::svg::{Axis, Curve, Look, Plot, Scale, Value};
+use chunkmill_eval::show::render::{self, Baseline};
 use tempfile::TempDir;
 
 use crate::common::{METRIC, arg, eval, note, report_of};
@@ -154,8 +154,9 @@ fn quality_and_tokens_are_of_the_same_chunks() {
     let tokens = plot("retrieved_tokens");
     assert!(tokens.contains("data-y=\"span_recall\"") && tokens.contains("<p class=\"axis-name\">recall of text</p>"));
     assert!(plot("bytes").contains(&format!("data-y=\"{}\"", example::PRIMARY)));
-    let figures =
-        |cell: &chunkmill_eval::report::Cell| (cell.metrics["retrieved_tokens"].mean, cell.metrics["span_recall"].mean);
+    let figures = |cell: &chunkmill_eval::data::report::Cell| {
+        (cell.metrics["retrieved_tokens"].mean, cell.metrics["span_recall"].mean)
+    };
     for cell in &report.cells {
         let (cost, quality) = figures(cell);
         let beaten =
@@ -304,7 +305,7 @@ pub fn hostile() -> Report {
         }
     }
     for left in &mut report.left_out {
-        (left.id, left.reason) = (bad(), bad());
+        (left.id, left.reason) = (bad(), bad().into());
     }
     report.labels.states.insert(bad(), 1);
     let labels = &mut report.labels;

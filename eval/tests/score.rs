@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::record::{Answer, ChunkPlace, HandedOver};
-use chunkmill_eval::report::EvidenceCounts;
-use chunkmill_eval::score::{Chunks, Judge, ScoringOptions, score};
-use chunkmill_eval::sweep::Labelled;
+use chunkmill_eval::data::record::{Answer, ChunkPlace, ContextPlaces};
+use chunkmill_eval::data::report::EvidenceCounts;
+use chunkmill_eval::run::sweep::Labelled;
+use chunkmill_eval::score::judge::{Chunks, Judge, ScoringOptions, score};
 use tempfile::TempDir;
 
 use crate::common::folder;
@@ -55,7 +55,7 @@ fn handed_over(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: us
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
     assert_eq!(Vec::from_iter(judge.queries()), [0, 1, 2], "the last question's evidence is gone");
     let chunks = Chunks::new(&judge, &["b.md".to_owned(), "a.md".to_owned()], places);
-    let contexts = contexts.iter().map(|passages| HandedOver { tokens: 9, passages: passages.clone() }).collect();
+    let contexts = contexts.iter().map(|passages| ContextPlaces { tokens: 9, passages: passages.clone() }).collect();
     let (rows, documents) = (rows.to_vec(), documents.to_vec());
     let answer = Answer { scores: vec![0.0; rows.len()], rows, documents, contexts };
     let options = ScoringOptions { budgets: vec![10, 25], ..ScoringOptions::default() };
@@ -163,8 +163,10 @@ fn of_one_question(documents: &[(&str, &str)], references: &str, duplicates: boo
     let places: Vec<ChunkPlace> = documents.iter().enumerate().map(whole).collect();
     let chunks = Chunks::new(&judge, &names, &places);
     let rows: Vec<usize> = found.iter().map(|name| names.iter().position(|known| known == name).unwrap()).collect();
-    let contexts =
-        vec![HandedOver { tokens: 9, passages: rows.iter().map(|&row| (row, vec![[0, places[row].end]])).collect() }];
+    let contexts = vec![ContextPlaces {
+        tokens: 9,
+        passages: rows.iter().map(|&row| (row, vec![[0, places[row].end]])).collect(),
+    }];
     let answer = Answer { scores: vec![0.0; rows.len()], documents: rows.clone(), rows, contexts };
     let options = ScoringOptions { budgets: vec![10], duplicates, ..ScoringOptions::default() };
     let (values, evidence) = score(&judge, &chunks, &[answer], 5, &options);

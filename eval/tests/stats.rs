@@ -1,9 +1,9 @@
 //! Intervals contain the truth as often as they claim, tests are wrong as rarely as they claim, and orders equal
 //! those of a slower method. The figures of SciPy were printed by its version 1.17.1.
 
-use chunkmill_eval::stats::{
-    Bootstrap, Clustered, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean, minimum_detectable_effect,
-    normal_cdf, normal_quantile, pareto, probability_best, randomisation, student_quantile,
+use chunkmill_eval::score::stats::{
+    Bootstrap, ClusteredValues, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean,
+    minimum_detectable_effect, normal_cdf, normal_quantile, pareto, probability_best, randomisation, student_quantile,
 };
 use proptest::prelude::*;
 
@@ -36,8 +36,10 @@ fn an_interval_holds_the_true_mean_about_as_often_as_it_says() {
         let samples: Vec<Vec<f64>> = (0..TRIES).map(|_| shares(&mut next, questions)).collect();
         // Each try has its own resamples, so the tries are independent.
         let holds = |(seed, row): (usize, &Vec<f64>)| {
-            let interval =
-                bootstrap(&[&Clustered::alone(row)], &Bootstrap { confidence, resamples: 400, seed: seed as u64 })[0];
+            let interval = bootstrap(
+                &[&ClusteredValues::alone(row)],
+                &Bootstrap { confidence, resamples: 400, seed: seed as u64 },
+            )[0];
             (interval.lo..=interval.hi).contains(&0.7)
         };
         let held = samples.iter().enumerate().filter(|&sample| holds(sample)).count() as f64 / TRIES as f64;
@@ -52,7 +54,7 @@ fn an_interval_holds_the_true_mean_about_as_often_as_it_says() {
 fn an_interval_is_that_of_numpy() {
     let values =
         [0.0, 0.0, 0.2, 0.25, 0.5, 0.5, 0.6, 0.75, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 0.4, 0.9, 0.1, 0.0, 1.0, 0.33];
-    let interval = bootstrap(&[&Clustered::alone(&values)], &Bootstrap { resamples: 200_000, ..SETTINGS })[0];
+    let interval = bootstrap(&[&ClusteredValues::alone(&values)], &Bootstrap { resamples: 200_000, ..SETTINGS })[0];
     // Quantiles .01588 and .98412 of 2,000,000 means in NumPy: norm.cdf(sqrt(20 / 19) * t.ppf(.025, 19)) of SciPy.
     assert!((interval.lo - 0.384).abs() < 0.003 && (interval.hi - 0.7445).abs() < 0.003, "{interval:?}");
     assert!((mean(&values) - 0.5665).abs() < 1e-12 && (deviation(&values) - 0.376_527_223_451_372_8).abs() < 1e-12);
@@ -62,9 +64,9 @@ fn an_interval_is_that_of_numpy() {
 fn intervals_depend_neither_on_the_rows_beside_them_nor_on_threads() {
     let mut next = dice(2);
     let rows: Vec<Vec<f64>> = (0..50).map(|at| shares(&mut next, [40, 7, 0, 41][at % 4])).collect();
-    let rows: Vec<Clustered> = rows.iter().map(|row| Clustered::alone(row)).collect();
-    let slices: Vec<&Clustered> = rows.iter().collect();
-    let on = |threads: usize, rows: &[&Clustered]| {
+    let rows: Vec<ClusteredValues> = rows.iter().map(|row| ClusteredValues::alone(row)).collect();
+    let slices: Vec<&ClusteredValues> = rows.iter().collect();
+    let on = |threads: usize, rows: &[&ClusteredValues]| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| bootstrap(rows, &SETTINGS))
     };
@@ -72,7 +74,7 @@ fn intervals_depend_neither_on_the_rows_beside_them_nor_on_threads() {
     assert_eq!(all, on(4, &slices));
     let alone: Vec<_> = slices.iter().map(|row| bootstrap(&[row], &SETTINGS)[0]).collect();
     assert_eq!(all, alone);
-    let reversed: Vec<&Clustered> = slices.iter().rev().copied().collect();
+    let reversed: Vec<&ClusteredValues> = slices.iter().rev().copied().collect();
     assert_eq!(all, bootstrap(&reversed, &SETTINGS).into_iter().rev().collect::<Vec<_>>());
     assert_ne!(all, bootstrap(&slices, &Bootstrap { seed: 8, ..SETTINGS }));
 }
@@ -163,9 +165,9 @@ fn intervals_over_clusters_hold_the_truth_where_those_over_questions_do_not() {
     for seed in 0..TRIES {
         let values = clustered(&mut next, 60, 1.0);
         let settings = Bootstrap { confidence: 0.95, resamples: 500, seed: seed as u64 };
-        let by_cluster: Clustered = values.iter().copied().collect();
-        let alone = Clustered::alone(&values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
-        let holds = |row: &Clustered| {
+        let by_cluster: ClusteredValues = values.iter().copied().collect();
+        let alone = ClusteredValues::alone(&values.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+        let holds = |row: &ClusteredValues| {
             let interval = bootstrap(&[row], &settings)[0];
             usize::from((interval.lo..=interval.hi).contains(&0.0))
         };
@@ -261,9 +263,9 @@ fn the_probability_of_being_best_is_that_of_the_difference() {
         let rows: Vec<Vec<f64>> =
             [0.0, shift].iter().map(|shift| (0..300).map(|_| normal(&mut next) + shift).collect()).collect();
         let differences: Vec<f64> = rows[1].iter().zip(&rows[0]).map(|(one, other)| one - other).collect();
-        let difference = Clustered::alone(&differences);
+        let difference = ClusteredValues::alone(&differences);
         let expected = normal_cdf(difference.mean() / difference.standard_error());
-        let clustered: Vec<Clustered> = rows.iter().map(|row| Clustered::alone(row)).collect();
+        let clustered: Vec<ClusteredValues> = rows.iter().map(|row| ClusteredValues::alone(row)).collect();
         let shares =
             probability_best(&clustered.iter().collect::<Vec<_>>(), &Bootstrap { resamples: 4_000, ..SETTINGS });
         assert!((shares[1] - expected).abs() < 0.03, "{shares:?} {expected}");
@@ -272,7 +274,7 @@ fn the_probability_of_being_best_is_that_of_the_difference() {
     // Equal rows share the probability, and a row that is never best has none.
     let values: Vec<f64> = (0..50).map(|_| next()).collect();
     let worse: Vec<f64> = values.iter().map(|value| value - 0.1).collect();
-    let rows = [Clustered::alone(&values), Clustered::alone(&values), Clustered::alone(&worse)];
+    let rows = [ClusteredValues::alone(&values), ClusteredValues::alone(&values), ClusteredValues::alone(&worse)];
     let shares = probability_best(&rows.iter().collect::<Vec<_>>(), &SETTINGS);
     assert!(shares.iter().zip([0.5, 0.5, 0.0]).all(|(share, expected)| (share - expected).abs() < 1e-9), "{shares:?}");
     assert!(probability_best(&[], &SETTINGS).is_empty());
@@ -285,12 +287,12 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
     let (mut chosen, mut kept, mut found) = (0.0, 0.0, 0.0);
     for seed in 0..TRIES {
         // Thirty settings that are all alike, with a true mean of 0.
-        let rows: Vec<Clustered> =
-            (0..30).map(|_| Clustered::alone(&(0..100).map(|_| normal(&mut next)).collect::<Vec<_>>())).collect();
+        let rows: Vec<ClusteredValues> =
+            (0..30).map(|_| ClusteredValues::alone(&(0..100).map(|_| normal(&mut next)).collect::<Vec<_>>())).collect();
         let record = held_out(&rows.iter().collect::<Vec<_>>(), 20, seed as u64).unwrap();
         chosen += record.chosen / TRIES as f64;
         kept += record.held_out / TRIES as f64;
-        found += rows.iter().map(Clustered::mean).fold(f64::MIN, f64::max) / TRIES as f64;
+        found += rows.iter().map(ClusteredValues::mean).fold(f64::MIN, f64::max) / TRIES as f64;
     }
     // The expected maximum of 30 standard normal variables is 2.043; divide it by √50 for means of 50 questions.
     assert!(
@@ -301,10 +303,11 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
         "thirty equal settings of mean 0: the best has {found:.3}, chosen by half {chosen:.3}, held out {kept:.3}"
     ));
     // A clear winner is always chosen.
-    let rows = [0.0, 1.0].map(|shift| Clustered::alone(&(0..40).map(|_| next() * 0.1 + shift).collect::<Vec<_>>()));
+    let rows =
+        [0.0, 1.0].map(|shift| ClusteredValues::alone(&(0..40).map(|_| next() * 0.1 + shift).collect::<Vec<_>>()));
     let record = held_out(&rows.iter().collect::<Vec<_>>(), 50, 1).unwrap();
     assert!(record.same == 1.0 && (record.held_out - rows[1].mean()).abs() < 0.01, "{record:?}");
-    assert!(held_out(&[&Clustered::alone(&[1.0])], 10, 1).is_none() && held_out(&[], 10, 1).is_none());
+    assert!(held_out(&[&ClusteredValues::alone(&[1.0])], 10, 1).is_none() && held_out(&[], 10, 1).is_none());
 }
 
 #[test]
@@ -391,11 +394,11 @@ proptest! {
 
     #[test]
     fn an_interval_is_within_the_values_and_around_the_mean(row in prop::collection::vec(-5.0..5.0f64, 1..30)) {
-        let interval = bootstrap(&[&Clustered::alone(&row)], &SETTINGS)[0];
+        let interval = bootstrap(&[&ClusteredValues::alone(&row)], &SETTINGS)[0];
         let (least, most) = row.iter().fold((f64::MAX, f64::MIN), |(low, high), &x| (low.min(x), high.max(x)));
         prop_assert!(least - 1e-9 <= interval.lo && interval.hi <= most + 1e-9);
         prop_assert!(interval.lo - 1e-9 <= mean(&row) && mean(&row) <= interval.hi + 1e-9);
-        let narrow = bootstrap(&[&Clustered::alone(&row)], &Bootstrap { confidence: 0.5, ..SETTINGS })[0];
+        let narrow = bootstrap(&[&ClusteredValues::alone(&row)], &Bootstrap { confidence: 0.5, ..SETTINGS })[0];
         prop_assert!(interval.lo <= narrow.lo && narrow.hi <= interval.hi);
     }
 

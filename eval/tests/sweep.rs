@@ -12,9 +12,9 @@ use chunkmill::dataset::Dataset;
 use chunkmill::embed::Role;
 use chunkmill::job;
 use chunkmill::search::{CANDIDATES, Packing, Query, Searcher};
-use chunkmill_eval::labels::LabelSet;
-use chunkmill_eval::record::Record;
-use chunkmill_eval::report::Report;
+use chunkmill_eval::data::record::Record;
+use chunkmill_eval::data::report::Report;
+use chunkmill_eval::labels::set::LabelSet;
 use tempfile::TempDir;
 
 use crate::common::{arg, eval};
@@ -134,8 +134,8 @@ fn a_reranker_is_an_axis_and_costs_its_time() {
         "without a reranker there is no depth: {:?}",
         cells.iter().map(|cell| &cell.id).collect::<Vec<_>>()
     );
-    let of = |cell: &chunkmill_eval::report::Cell, metric: &str| cell.values[metric].clone();
-    let reranks = |cell: &&chunkmill_eval::report::Cell| cell.toml.contains(arg(&model));
+    let of = |cell: &chunkmill_eval::data::report::Cell, metric: &str| cell.values[metric].clone();
+    let reranks = |cell: &&chunkmill_eval::data::report::Cell| cell.toml.contains(arg(&model));
     let by_depth = |depth| {
         let cell = cells.iter().filter(reranks).find(|cell| cell.toml.contains(&format!("rerank_depth = {depth}")));
         cell.unwrap_or_else(|| panic!("no cell of depth {depth}"))
@@ -207,7 +207,7 @@ fn what_is_scored_is_what_context_hands_over() {
     assert_eq!(names, ["keyword", "vector", "hybrid packing=evidence", "hybrid packing=rank"]);
     let config = Options::parse("[embedding]\nembedder = 'fake'\n", "test").unwrap().resolve().unwrap();
     let embedder = config.embedder().unwrap();
-    let dataset = out.join("datasets").join(chunkmill_eval::record::file_name(&record.build));
+    let dataset = out.join("datasets").join(chunkmill_eval::data::record::file_name(&record.build));
     let searcher = Searcher::open(Dataset::open(&dataset).unwrap(), None).unwrap();
     let labels = LabelSet::read(&larder()).unwrap();
     let mut differ = 0;
@@ -400,7 +400,7 @@ fn places_hold_the_text_of_chunks_with_what_they_repeat() {
     let (mut repeated, mut all) = (0, 0);
     for entry in fs::read_dir(out.join("records")).unwrap() {
         let record: Record = serde_json::from_slice(&fs::read(entry.unwrap().path()).unwrap()).unwrap();
-        let dataset = out.join("datasets").join(chunkmill_eval::record::file_name(&record.build));
+        let dataset = out.join("datasets").join(chunkmill_eval::data::record::file_name(&record.build));
         let dataset = Dataset::open(&dataset).unwrap();
         let rows = dataset.files(chunkmill::dataset::Table::Chunks).flat_map(|file| {
             let rows = dataset.read_texts(file, ["doc_id", "content"]).unwrap().map(Result::unwrap);
@@ -439,7 +439,7 @@ fn trec_files_give_the_figures_of_documents() {
         let text = fs::read_to_string(out.join("trec").join(name)).unwrap();
         text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
     };
-    let build = chunkmill_eval::record::file_name("heading-tokens");
+    let build = chunkmill_eval::data::record::file_name("heading-tokens");
     let qrels = lines("documents.qrels");
     for cell in &report.cells {
         let run = lines(&format!("{build}.{}.documents.run", cell.retrieval));
@@ -567,7 +567,7 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
     let out_of_it = |id: &str| race.left_out.iter().find(|left| left.id == id);
     for k in [3, 5] {
         let left = out_of_it(&format!("structure, vector, k={k}")).unwrap();
-        assert!(left.reason.starts_with("surely worse than `structure, keyword, k="), "{}", left.reason);
+        assert!(left.reason.to_string().starts_with("surely worse than `structure, keyword, k="), "{}", left.reason);
     }
     for cell in &race.cells {
         let same = all.cell(&cell.id).unwrap();

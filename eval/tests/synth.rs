@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill_eval::labels::{LabelSet, Query, Reference, SYNTHETIC, State};
+use chunkmill_eval::labels::set::{LabelSet, PlaceState, Query, Reference, SYNTHETIC};
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder, shared, tree};
@@ -30,7 +30,7 @@ fn larder() -> std::path::PathBuf {
 fn check(labels: &LabelSet) {
     let corpus = labels.corpus().unwrap();
     for checked in labels.check(&corpus) {
-        assert_eq!(checked.state, State::Valid, "{:?}", labels.queries[checked.query]);
+        assert_eq!(checked.state, PlaceState::Valid, "{:?}", labels.queries[checked.query]);
     }
     let texts: BTreeSet<String> = labels.queries.iter().map(|query| query.text.to_lowercase()).collect();
     assert_eq!(texts.len(), labels.queries.len(), "no question is asked twice");

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use chunkmill_eval::render::json::json;
-use chunkmill_eval::report::Report;
+use chunkmill_eval::data::report::Report;
+use chunkmill_eval::show::render::json::json;
 use tempfile::TempDir;
 
 use crate::common::{METRIC, arg, dice, eval, report_of};
@@ -28,7 +28,7 @@ fn run(name: &str, seed: u8, shares: &[(&str, f64)]) -> Report {
         }
     }
     report.scoring.primary = "evidence_in_context_1000".to_owned();
-    chunkmill_eval::analysis::analyse(&mut report);
+    chunkmill_eval::findings::analysis::analyse(&mut report);
     report
 }
 

@@ -6,7 +6,7 @@ use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
 
 use super::pair::PairArgs;
-use crate::agreement::{Agreement, agreement};
+use crate::findings::agreement::{Agreement, agreement};
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
     let (a, b, metrics) = args.read()?;

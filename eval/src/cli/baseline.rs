@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use chunkmill::error::exit;
 
-use crate::files::replace;
-use crate::gate::Thresholds;
-use crate::report::Report;
+use crate::data::files::replace;
+use crate::data::report::Report;
+use crate::findings::gate::Thresholds;
 
 #[derive(clap::Args)]
 pub(super) struct Args {

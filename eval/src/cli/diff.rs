@@ -8,10 +8,10 @@ use chunkmill::value::{choices, count};
 
 use super::lost::{QUESTION, broken, lost};
 use super::pair::PairArgs;
-use crate::analysis::figure;
-use crate::change::{Change, Changes, Means, Moved, changes};
-use crate::labels::beginning;
-use crate::report::Report;
+use crate::data::report::Report;
+use crate::findings::analysis::figure;
+use crate::findings::change::{Change, Changes, Means, MovedQuestion, changes};
+use crate::labels::set::beginning;
 
 /// Width of the column of setting names; a longer name shifts only its own line.
 const NAME: usize = 44;
@@ -99,9 +99,9 @@ fn row(change: &Change) -> String {
 }
 
 /// Formats questions with their values before and after, one per line.
-pub(super) fn moved(moved: &[Moved], indent: &str) -> Vec<String> {
-    let line = |question: &Moved| {
-        let Moved { query, text, before, after } = question;
+pub(super) fn moved(moved: &[MovedQuestion], indent: &str) -> Vec<String> {
+    let line = |question: &MovedQuestion| {
+        let MovedQuestion { query, text, before, after } = question;
         format!("{indent}{} → {}  {query}: {}", figure(*before), figure(*after), beginning(text, QUESTION))
     };
     moved.iter().map(line).collect()

@@ -8,14 +8,14 @@ use chunkmill::value::{Value, count};
 
 use super::diff::moved;
 use super::lost::{broken, lost};
-use crate::analysis::{figure, signed};
-use crate::assemble::Measured;
-use crate::change::{Change, Means};
-use crate::files::replace;
-use crate::gate::{Check, Outcome, State, Thresholds, gate};
-use crate::render::junit::junit;
-use crate::report::Report;
-use crate::sweep::{Labelled, Run};
+use crate::data::files::replace;
+use crate::data::report::Report;
+use crate::findings::analysis::{figure, signed};
+use crate::findings::assemble::MeasuredRun;
+use crate::findings::change::{Change, Means};
+use crate::findings::gate::{Check, Outcome, State, Thresholds, gate};
+use crate::run::sweep::{Labelled, Run};
+use crate::show::render::junit::junit;
 
 /// Most rows of the table that are shown although nothing is wrong with them.
 const ROWS: usize = 36;
@@ -99,11 +99,11 @@ fn no_baseline(run: &Path) -> Error {
 }
 
 /// Reads the records of a run, if it has them and its labels are still there.
-fn measured(path: &Path) -> Option<Measured> {
+fn measured(path: &Path) -> Option<MeasuredRun> {
     let folder = if path.is_dir() { path } else { path.parent()? };
     let run = Run::is_in(folder).then(|| Run::read(folder).ok()).flatten()?;
     let labelled = Labelled::read_changed(&run.labels).ok()?;
-    Measured::read(folder, run, labelled).ok()
+    MeasuredRun::read(folder, run, labelled).ok()
 }
 
 /// Describes the outcome in the order of reading: the verdict, what was lost, the figures, the questions that broke.

@@ -7,9 +7,9 @@ use chunkmill::error::exit;
 use chunkmill::value::count;
 use clap::{Args, Subcommand};
 
-use crate::files::refuse_overlap;
-use crate::import::{
-    Imported, beir, chroma, conteb, fetched, hicbench, legalbench_rag, miracl, narrativeqa, qasper, squad, trec,
+use crate::data::files::refuse_overlap;
+use crate::labels::import::{
+    ImportedSet, beir, chroma, conteb, fetched, hicbench, legalbench_rag, miracl, narrativeqa, qasper, squad, trec,
 };
 
 #[derive(Subcommand)]
@@ -184,7 +184,7 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     if imported.without_evidence > 0 {
         lines.push(format!("left out: {} without evidence", count(imported.without_evidence, "question")));
     }
-    let Imported { left_out, not_asked, mended, .. } = &imported;
+    let ImportedSet { left_out, not_asked, mended, .. } = &imported;
     if left_out.count > 0 {
         lines.push(format!("left out: {}", count(left_out.count, "unusable row")));
     }

@@ -10,10 +10,10 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
-use crate::files::refuse_inside;
-use crate::import::{Documents, documents, write_documents};
-use crate::label::{Outcome, Proposer, Questions, session};
-use crate::labels::{CORPUS, commit, settle, stage, was_interrupted};
+use crate::data::files::refuse_inside;
+use crate::labels::ask::{Proposer, QuestionFile, SessionOutcome, session};
+use crate::labels::import::{Documents, documents, write_documents};
+use crate::labels::set::{CORPUS, commit, settle, stage, was_interrupted};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\
@@ -37,10 +37,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let questions = Questions::read(&args.questions)?;
+    let questions = QuestionFile::read(&args.questions)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
-    let Outcome { labelled, unanswered, open, no_answer } = outcome;
+    let SessionOutcome { labelled, unanswered, open, no_answer } = outcome;
     if no_answer && !io::stdin().is_terminal() {
         return Err(Error::Setting {
             origin: "standard input".to_owned(),
@@ -56,7 +56,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
 }
 
 /// Labels questions at the terminal. Adds the documents to the set if it has none.
-pub(super) fn label(roots: &[Root], questions: &Questions, set: &Path, config: Config) -> anyhow::Result<Outcome> {
+pub(super) fn label(
+    roots: &[Root],
+    questions: &QuestionFile,
+    set: &Path,
+    config: Config,
+) -> anyhow::Result<SessionOutcome> {
     prepare(roots, set)?;
     tell("reading the documents\n");
     let proposer = Proposer::new(set, config)?;

@@ -1,8 +1,8 @@
 //! How lost evidence and broken questions are shown on a terminal.
 
-use crate::analysis::figure;
-use crate::change::{Broken, Evidence};
-use crate::labels::beginning;
+use crate::findings::analysis::figure;
+use crate::findings::change::{BrokenQuestion, Evidence};
+use crate::labels::set::beginning;
 
 /// Maximum number of characters of a question.
 pub(super) const QUESTION: usize = 80;
@@ -41,10 +41,10 @@ pub(super) fn lost(evidence: &Evidence, verbose: bool) -> Vec<String> {
 }
 
 /// Names the questions that broke, each with what is handed over for it now.
-pub(super) fn broken(broken: &[Broken], verbose: bool) -> Vec<String> {
+pub(super) fn broken(broken: &[BrokenQuestion], verbose: bool) -> Vec<String> {
     let listed = if verbose { broken.len() } else { BROKEN.min(broken.len()) };
     let mut lines = Vec::new();
-    for Broken { query, text, before, after, cells, of, handed_over, .. } in &broken[..listed] {
+    for BrokenQuestion { query, text, before, after, cells, of, handed_over, .. } in &broken[..listed] {
         let (before, after, text) = (figure(*before), figure(*after), beginning(text, QUESTION));
         lines.push(format!("  {before} → {after} in {cells} of {of} settings  {query}: {text}"));
         if !handed_over.is_empty() {

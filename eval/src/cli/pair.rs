@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::report::Report;
+use crate::data::report::Report;
 
 #[derive(clap::Args)]
 pub(super) struct PairArgs {

@@ -15,15 +15,15 @@ use serde_json::json;
 
 use super::label::{label, prepare};
 use super::sweep::{Progress, command, environment, now};
-use crate::assemble::Measured;
-use crate::files::{refuse_inside, remove_file, replace};
-use crate::grid;
-use crate::label::Questions;
-use crate::labels::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
-use crate::recommend::{SWEEP, sentences};
-use crate::render;
-use crate::sweep::{Labelled, Run, Settings, check_models, sweep};
-use crate::synth::{Kind, Settings as Wanted, refuse_real_labels, synth};
+use crate::data::files::{refuse_inside, remove_file, replace};
+use crate::findings::assemble::MeasuredRun;
+use crate::labels::ask::QuestionFile;
+use crate::labels::set::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
+use crate::labels::synth::{Kind, SynthSettings, refuse_real_labels, synth};
+use crate::run::plan;
+use crate::run::sweep::{Labelled, Run, SweepSettings, check_models, sweep};
+use crate::show::recommend::{SWEEP, sentences};
+use crate::show::render;
 
 /// What is in the folder of the result: the labels, the run and its settings.
 const LABELS: &str = "labels";
@@ -71,19 +71,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let labelled = Labelled::read(&set)?;
     let file = args.out.join(FILE);
     replace(&file, SWEEP.as_bytes())?;
-    let plan = grid::read(&file, options)?;
+    let plan = plan::read(&file, options)?;
     let out = args.out.join(RUN);
     let models = check_models(&plan)?;
-    let start = |plan: &grid::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
+    let start = |plan: &plan::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
     let run = start(&plan);
     let mut progress = Progress::new();
     let limit = Duration::from_secs(args.minutes.saturating_mul(60));
-    let settings = Settings { limit: Some(limit), ..Settings::default() };
+    let settings = SweepSettings { limit: Some(limit), ..SweepSettings::default() };
     let done = sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let plan = plan.first(done);
     let run = start(&plan);
-    sweep(&plan, &run, &out, &labelled, &Settings::default(), &mut |_| {})?;
-    let mut report = Measured::read(&out, run, labelled)?.report();
+    sweep(&plan, &run, &out, &labelled, &SweepSettings::default(), &mut |_| {})?;
+    let mut report = MeasuredRun::read(&out, run, labelled)?.report();
     // The labels are in our own folder; users know the name of their documents.
     if let Some(name) = fs::canonicalize(&args.documents).ok().and_then(|path| Some(path.file_name()?.to_owned())) {
         report.labels.name = name.to_string_lossy().into_owned();
@@ -144,7 +144,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let Some(file) = questions else {
         refuse_real_labels(&set)?;
         let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES)?;
-        let wanted = Wanted { queries: SYNTHETIC, seed: 1, kinds: Kind::ALL.to_vec() };
+        let wanted = SynthSettings { queries: SYNTHETIC, seed: 1, kinds: Kind::ALL.to_vec() };
         let made = synth(&roots, &filter, &wanted)?;
         made.set.write(&set)?;
         tell(format_args!(
@@ -154,7 +154,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
         ));
         return Ok(set);
     };
-    let questions = Questions::read(file)?;
+    let questions = QuestionFile::read(file)?;
     prepare(&roots, &set)?;
     let given = set.join(QUERIES);
     let mut known = if given.is_file() { LabelSet::read(&set)?.queries } else { Vec::new() };

@@ -7,10 +7,10 @@ use chunkmill::error::exit;
 use serde_json::json;
 
 use super::lost::lost;
-use crate::assemble::Measured;
-use crate::render::{self, Baseline};
-use crate::report::Report;
-use crate::sweep::{Labelled, Run};
+use crate::data::report::Report;
+use crate::findings::assemble::MeasuredRun;
+use crate::run::sweep::{Labelled, Run};
+use crate::show::render::{self, Baseline};
 
 /// Largest number of ways to search the datasets for which TREC files are written by default: about two megabytes
 /// each.
@@ -63,14 +63,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let run = Run::read(&args.run)?;
     let labelled = Labelled::read_changed(args.labels.as_ref().unwrap_or(&run.labels))?;
-    let measured = Measured::read(&args.run, run, labelled)?;
+    let measured = MeasuredRun::read(&args.run, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), folder, &args.output)
 }
 
 /// Writes a report in every format, and prints the verdict and the paths.
 pub(super) fn write(
     report: &Report,
-    measured: Option<&Measured>,
+    measured: Option<&MeasuredRun>,
     baseline: Option<&Report>,
     folder: &Path,
     output: &OutputArgs,

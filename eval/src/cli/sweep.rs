@@ -12,13 +12,13 @@ use chunkmill::value::count;
 use serde_json::json;
 
 use super::report::{OutputArgs, write};
-use crate::assemble::Measured;
-use crate::grid::{self, Plan};
-use crate::labels::corpus_of;
-use crate::record::Record;
-use crate::score::{Chunks, Judge};
-use crate::sweep::{Event, Labelled, Run, Settings, begin, check_models, sweep};
-use crate::worker::{Chunked, Request, delegate};
+use crate::data::record::Record;
+use crate::findings::assemble::MeasuredRun;
+use crate::labels::set::corpus_of;
+use crate::run::plan::{self, Plan};
+use crate::run::sweep::{Event, Labelled, Run, SweepSettings, begin, check_models, sweep};
+use crate::run::worker::{ChunkReply, ChunkRequest, Request, delegate};
+use crate::score::judge::{Chunks, Judge};
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -59,7 +59,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let Args { labels, sweep: file, out, list, verify, keep_datasets, output, embedding, threads } = args;
     let json = output.json;
     let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
-    let plan = grid::read(&file, flags.or(environment()?))?;
+    let plan = plan::read(&file, flags.or(environment()?))?;
     if list {
         return print_plan(&plan, json);
     }
@@ -78,14 +78,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let run = Run::new(&plan, &labelled, &models, command(), now());
     if !labelled.has_evidence() {
         let _lock = begin(&run, &out, &labelled.labels)?;
-        write(&Measured::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
+        write(&MeasuredRun::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
         return Ok(exit::CHECK_FAILED);
     }
     tell(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
-    let settings = Settings { keep_datasets, ..Settings::default() };
+    let settings = SweepSettings { keep_datasets, ..SweepSettings::default() };
     sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
-    let measured = Measured::read(&out, run, labelled)?;
+    let measured = MeasuredRun::read(&out, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
 }
 
@@ -134,8 +134,9 @@ fn print_preview(plan: &Plan, labelled: &Labelled, json: bool) -> anyhow::Result
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
     for build in &plan.builds {
         let corpus = corpus_of(&labelled.labels.path);
-        let chunked: Chunked = delegate(&Request::Chunk { corpus, options: Box::new(build.options.clone()) })
-            .with_context(|| format!("cell `{}` failed", build.name))?;
+        let chunked: ChunkReply =
+            delegate(&Request::Chunk(ChunkRequest { corpus, options: Box::new(build.options.clone()) }))
+                .with_context(|| format!("cell `{}` failed", build.name))?;
         let places = &chunked.chunks;
         let (reachable, whole) = Chunks::new(&judge, &chunked.documents, places).reachable(&judge);
         let (chunks, texts) = (places.len(), chunked.texts);

@@ -8,8 +8,8 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
 
-use crate::files::refuse_overlap;
-use crate::synth::{Kind, Settings, Synthesis, refuse_real_labels, synth};
+use crate::data::files::refuse_overlap;
+use crate::labels::synth::{Kind, SynthSettings, Synthesis, refuse_real_labels, synth};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     refuse_real_labels(&args.output)?;
     let filter = Filter::new(&args.include, &args.exclude, true, DEFAULT_MAX_BYTES)?;
-    let settings = Settings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };
+    let settings = SynthSettings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };
     let made = synth(&args.corpus, &filter, &settings)?;
     made.set.write(&args.output)?;
     warn(&made, settings.queries);

@@ -7,9 +7,9 @@ use chunkmill::cli::{print, tell};
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
-use crate::files::replace;
-use crate::render::table::{Set, table};
-use crate::report::Report;
+use crate::data::files::replace;
+use crate::data::report::Report;
+use crate::show::render::table::{Set, table};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

@@ -8,7 +8,7 @@ use chunkmill::error::exit;
 use chunkmill::value::count;
 use serde_json::{Value, json};
 
-use crate::labels::{Checked, LabelSet, State};
+use crate::labels::set::{LabelSet, PlaceCheck, PlaceState};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -19,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The names of the states, as in [`State::name`], in the order of the summary.
+/// The names of the states, as in [`PlaceState::name`], in the order of the summary.
 const STATES: [&str; 6] = ["valid", "moved", "split", "ambiguous", "gone", "no_document"];
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let references = checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)).count();
     let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
     let synthetic = labels.queries.iter().filter(|query| query.is_synthetic()).count();
-    let notable: Vec<&Checked> = checked.iter().filter(|checked| checked.state != State::Valid).collect();
+    let notable: Vec<&PlaceCheck> = checked.iter().filter(|checked| checked.state != PlaceState::Valid).collect();
     if args.json {
         let not_valid: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
         let summary = json!({
@@ -73,12 +73,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(if drifted == 0 { exit::DONE } else { exit::CHECK_FAILED })
 }
 
-fn record(labels: &LabelSet, checked: &Checked) -> Value {
+fn record(labels: &LabelSet, checked: &PlaceCheck) -> Value {
     let (query, at) = checked.of(labels);
     let range = at.quote.as_ref().map(|quote| &quote.range);
     let found = match &checked.state {
-        State::Moved(to) | State::Elsewhere(_, to) => vec![[to.start, to.end]],
-        State::Split(pieces) => pieces.iter().map(|piece| [piece.start, piece.end]).collect(),
+        PlaceState::Moved(to) | PlaceState::Elsewhere(_, to) => vec![[to.start, to.end]],
+        PlaceState::Split(pieces) => pieces.iter().map(|piece| [piece.start, piece.end]).collect(),
         _ => Vec::new(),
     };
     json!({
@@ -88,7 +88,7 @@ fn record(labels: &LabelSet, checked: &Checked) -> Value {
         "end": range.map(|range| range.end),
         "state": checked.state.name(),
         "found": found,
-        "found_in": if let State::Elsewhere(doc_id, _) = &checked.state { doc_id } else { &at.doc_id },
+        "found_in": if let PlaceState::Elsewhere(doc_id, _) = &checked.state { doc_id } else { &at.doc_id },
         "problem": checked.state.describe(),
     })
 }
