@@ -214,7 +214,7 @@ memcheck:
 	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
 	  test --release --test suite kernels::
 
-# New inputs are written below target. To refresh the committed corpus, which `tests/replay.rs` runs without a
+# New inputs are written below target. To refresh the committed corpus, which `tests/chunk/properties.rs` runs without a
 # fuzzer, run `cargo fuzz cmin` there and copy the small ones. No sanitizer is used: there is no unsafe code here
 # to check, and without a sanitizer a stable compiler is enough.
 FUZZ_SECONDS ?= 1800
