@@ -9,14 +9,20 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
+# The five targets that most people need. The others are behind `make more`.
 help:
-	@echo "demo             index datasets/larder with the default model, ask a question"
-	@echo "test             everything that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "check            the quick part of test: format, lints, words and links of the documentation"
+	@echo "demo    index datasets/larder with the default model, ask a question"
+	@echo "check   the quick part of test: format, lints, words and links of the documentation"
+	@echo "test    everything that CI checks: format, lints, tests, docs, smoke runs"
+	@echo "eval    find the settings that suit datasets/larder: report, gate (a minute)"
+	@echo "bench   criterion benchmarks of parse, count, chunk, embed, search"
+	@echo ""
+	@echo "make more lists the other targets"
+
+more:
 	@echo "docs             build and check the manual, and run its code blocks (a minute)"
-	@echo "eval             find the settings that suit datasets/larder: report, gate (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
 	@echo "baseline         rebuild the baseline that eval is compared with"
@@ -26,7 +32,6 @@ help:
 	@echo "test-python      tests of the package: its own, types, LangChain (three minutes)"
 	@echo "test-python-all  the same, with the other frameworks and stores (2 GB)"
 	@echo ""
-	@echo "bench            criterion benchmarks of parse, count, chunk, embed, search"
 	@echo "peers            compare engines and chunkers with ours: both of the next two (GBs)"
 	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE', '--shape NAME --tokens N' or '--static' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
