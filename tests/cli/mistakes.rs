@@ -85,9 +85,11 @@ fn a_mistyped_flag_suggests_the_nearest_and_not_the_longest() {
     }
 }
 
-/// Typical mistakes, and the answers: the exit code, what is wrong, and what to do.
-#[test]
-fn typical_mistakes_are_answered_with_what_to_do() {
+/// A command line, its exit code, and words of the answer: what is wrong, and what to do.
+type Mistake = (&'static str, u8, &'static [&'static str]);
+
+/// Makes each mistake in a folder that has a dataset, and compares the answers.
+fn assert_answered(mistakes: &[Mistake]) {
     let home = folder(&[
         ("docs/a.md", "# A\n\nhello\n"),
         ("docs/b.md", "# B\n\nworld\n"),
@@ -105,7 +107,20 @@ fn typical_mistakes_are_answered_with_what_to_do() {
     ]);
     std::fs::create_dir(home.path().join("empty")).unwrap();
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
-    let mistakes: [(&str, u8, &[&str]); 71] = [
+    let mut wrong = String::new();
+    for &(line, code, words) in mistakes {
+        let (found, out, err) = run(home.path(), &line.split(' ').collect::<Vec<_>>());
+        let told = format!("{out}{err}");
+        if found != i32::from(code) || !words.iter().all(|word| told.contains(word)) {
+            wrong += &format!("{line}\n  wanted {code}, {words:?}\n  got {found}: {told}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn mistakes_in_what_to_index_are_answered() {
+    assert_answered(&[
         ("index", 2, &["--output <OUT>", "<PATH>"]),
         ("index docs", 2, &["--output <OUT>"]),
         ("index dosc -o new", 2, &["dosc: ", "did you mean `docs`?"]),
@@ -123,12 +138,17 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("index docs -o new --dimensions 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("index docs -o new --files none", 2, &["`none` is not a whole number of 1 or more"]),
         ("index docs -o new --embedding-type f8", 2, &["f32, f16"]),
+    ]);
+}
+
+#[test]
+fn mistakes_in_sizes_and_presets_are_answered() {
+    assert_answered(&[
         ("chunk docs --min 100 --max 50", 2, &["min 100 is over max 50", "lower min or raise max"]),
         ("chunk docs --overlap 200 --max 100", 2, &["overlap 200", "lower overlap or raise max"]),
         ("chunk docs --max 0", 2, &["max is 0"]),
         ("chunk docs --max=-5", 2, &["`-5` is not a whole number of 0 or more"]),
         ("chunk docs --max -5", 2, &["'--max <N>'", "`-5` is not a whole number of 0 or more"]),
-        ("search out q --vector-share -1", 2, &["'--vector-share <A>'", "-1 is not between 0 and 1"]),
         ("chunk docs --chunk-size 200", 2, &["'--chunk-size'", "'--max'"]),
         ("chunk docs --chunk-overlap 20", 2, &["'--chunk-overlap'", "'--overlap'"]),
         ("chunk docs --max 1k", 2, &["'--max <N>'", "`1k` is not a whole number of 0 or more"]),
@@ -137,6 +157,12 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("chunk docs --preset section", 2, &["did you mean `sections`?"]),
         ("chunk docs --unit word", 2, &["did you mean `words`?"]),
         ("chunk docs --include [", 2, &["`[` is not a glob", "`guide/**/*.md`"]),
+    ]);
+}
+
+#[test]
+fn mistakes_in_settings_files_and_values_are_answered() {
+    assert_answered(&[
         ("chunk docs --config nope.toml", 2, &["nope.toml", "[chunking]"]),
         ("chunk docs --config typo.toml", 2, &["typo.toml:2", "no setting `maxx` here; did you mean `max`?"]),
         ("chunk docs --config type.toml", 2, &["type.toml:2", "string \"ten\", expected a whole number"]),
@@ -146,6 +172,13 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("chunk docs --threads 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("chunk docs --base-url example.com", 2, &["`example.com` is not a URL"]),
         ("chunk docs --parent-headers=maybe", 2, &["write true or false"]),
+    ]);
+}
+
+#[test]
+fn mistakes_in_searches_are_answered() {
+    assert_answered(&[
+        ("search out q --vector-share -1", 2, &["'--vector-share <A>'", "-1 is not between 0 and 1"]),
         ("serch out q", 2, &["'serch'", "'search'"]),
         ("search out", 2, &["<QUERY>"]),
         ("search ut q", 5, &["does not exist", "did you mean `out`?"]),
@@ -166,6 +199,12 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("search out q --rerank-depth 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("context out q --budget 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("search out q --min-score high", 2, &["`high` is not a number"]),
+    ]);
+}
+
+#[test]
+fn mistakes_in_other_commands_are_answered() {
+    assert_answered(&[
         ("gc out --older-than soon", 2, &["`soon` is not a whole number of 0 or more"]),
         ("verify out --corpus docs/b.md", 1, &["is no longer in the corpus", "chunkmill index CORPUS -o out"]),
         ("delete out --doc nope", 2, &["no document nope", "`doc_id`"]),
@@ -177,16 +216,7 @@ fn typical_mistakes_are_answered_with_what_to_do() {
         ("explain docs/c.md", 2, &["docs/c.md", "did you mean `docs/a.md`?"]),
         ("completions tcsh", 2, &["bash, elvish, fish, powershell, zsh"]),
         ("man serch", 2, &["no command `serch`", "did you mean `search`?"]),
-    ];
-    let mut wrong = String::new();
-    for (line, code, words) in mistakes {
-        let (found, out, err) = run(home.path(), &line.split(' ').collect::<Vec<_>>());
-        let told = format!("{out}{err}");
-        if found != i32::from(code) || !words.iter().all(|word| told.contains(word)) {
-            wrong += &format!("{line}\n  wanted {code}, {words:?}\n  got {found}: {told}\n");
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong}");
+    ]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Parsing: blocks, sections, tags, links and positions.
 
-use chunkmill::document::{BlockKind, Document, LinkKind};
+use chunkmill::document::{Document, LinkKind};
 
 use super::{kinds, parse, titles};
 

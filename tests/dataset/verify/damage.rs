@@ -1,243 +1,65 @@
-//! `verify`: everything that is wrong with a dataset is found and named, and the suggested command repairs it.
+//! Each kind of damage: what is done to a dataset, and the finding that it causes.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, FixedSizeListArray, Float32Array, Int64Array, ListArray, ListBuilder,
-    RecordBatch, StringArray, StringBuilder,
-};
+use arrow::array::{Array, AsArray, ListArray, ListBuilder, StringBuilder};
 use arrow::buffer::OffsetBuffer;
-use arrow::compute::{concat_batches, take_record_batch};
-use arrow::datatypes::{DataType, Float32Type, Int64Type};
-use chunkmill::chunk::Preset;
-use chunkmill::corpus::Root;
-use chunkmill::dataset::{Check, FORMAT_VERSION, Verification, verify};
-use parquet::arrow::ArrowWriter;
+use arrow::datatypes::{DataType, Int64Type};
+use chunkmill::dataset::Check;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::Value;
 
-use crate::common::{folder, run, sealed, tree, write};
-
-const PAGE: &str = "---\npromotion_level: verified\n---\n# Guide\n\nSee [setup](setup.md#install), [[notes]] and ![logo](l.png).\n\n\
-                    ## Long\n\nThe first paragraph is about nothing at all.\n\nThe second one is about the first, 🚲 and so on.\n\n\
-                    The third says what the others leave open.\n\n```sh\nls\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n## End[^1]\n\nBye.\n\n[^1]: A note.\n";
-
-fn corpus() -> TempDir {
-    let setup = "# Setup\r\n\r\ntext with\r\nCRLF\r\n\r\n## Install\r\n\r\nRun it, then read the [guide](guide.md#nowhere).\r\n";
-    let home = folder(&[("docs/guide.md", PAGE), ("docs/setup.md", setup), ("docs/notes.txt", "Some.\n\nMore.\n")]);
-    write(home.path(), "docs/empty.md", b"");
-    write(home.path(), "docs/blank.md", b"\n\n\n");
-    write(home.path(), "docs/bom.md", "\u{feff}# Mark\n\nbytes\n".as_bytes());
-    write(home.path(), "docs/bad.md", b"caf\xE9");
-    for (name, swap) in [("docs/little.md", false), ("docs/big.md", true)] {
-        let text = format!("\u{feff}# 見出し\n\n{}\n\n## Ascii\n\nplain\n", "本文です。".repeat(30));
-        let bytes = text.encode_utf16().flat_map(|unit| if swap { unit.to_be_bytes() } else { unit.to_le_bytes() });
-        write(home.path(), name, &bytes.collect::<Vec<u8>>());
-    }
-    home
-}
-
-const SETTINGS: [&str; 8] = ["--files", "2", "--min", "20", "--max", "120", "--overlap", "30"];
-
-fn index(home: &Path, out: &str, extra: &[&str]) {
-    let args = [&["index", "docs", "-o", out, "--embedder", "fake"], extra].concat();
-    let (code, _, err) = run(home, &args);
-    assert_eq!(code, 3, "one document is not text: {err}");
-}
-
-fn check(out: &Path) -> Verification {
-    verify(&out.into(), None).unwrap()
-}
-
-#[test]
-fn every_preset_and_way_to_store_vectors_passes_with_its_corpus() {
-    let home = corpus();
-    let roots = [Root::new(home.path().join("docs"))];
-    for preset in Preset::ALL {
-        for (kind, sizes) in [("f32", &[][..]), ("f16", &["--max", "60"]), ("list", &["--files", "1"])] {
-            let sizes = if preset == Preset::None { &[] } else { sizes };
-            index(home.path(), "out", &[&["--preset", preset.name(), "--embedding-type", kind], sizes].concat());
-            let verification = verify(&home.path().join("out").into(), Some(&roots)).unwrap();
-            assert_eq!(verification.findings, [], "{preset} {kind}");
-            assert_eq!(verification.notes, [], "{preset} {kind}");
-            assert_eq!(verification.counts.documents, 8);
-            assert!(verification.rows > 16 && verification.bytes > 0 && verification.files >= 4);
-        }
-    }
-}
-
-#[test]
-fn named_collections_and_a_real_model_pass() {
-    let home = corpus();
-    fs::remove_file(home.path().join("docs/bad.md")).unwrap();
-    write(home.path(), "more/guide.md", PAGE.as_bytes());
-    write(home.path(), "theirs/guide.md", PAGE.as_bytes());
-    crate::common::tiny_model(&home.path().join("tiny"));
-    for precision in ["f32", "int8"] {
-        let index = ["index", "one=docs", "two=more", "external=theirs", "-o", "out", "--model", "tiny"];
-        let (code, _, err) = run(home.path(), &[&index[..], &["--precision", precision]].concat());
-        assert_eq!(code, 0, "{err}");
-        let corpus = ["verify", "out", "--corpus", "one=docs", "two=more", "external=theirs"];
-        let (code, out, err) = run(home.path(), &corpus);
-        assert_eq!(code, 0, "{out}{err}");
-        assert!(out.starts_with("verified: 32 files, ") && out.contains("compared with the corpus"), "{out}");
-        assert_eq!(out.lines().count(), 1, "{out}");
-    }
-}
-
-/// A dataset that is about to be damaged.
-struct Victim {
-    out: PathBuf,
-}
-
-impl Victim {
-    fn manifest(&self) -> Value {
-        serde_json::from_slice(&fs::read(self.out.join("manifest.json")).unwrap()).unwrap()
-    }
-
-    fn edit_manifest(&self, edit: impl FnOnce(&mut Value)) {
-        let mut manifest = self.manifest();
-        edit(&mut manifest);
-        fs::write(self.out.join("manifest.json"), sealed(&manifest)).unwrap();
-    }
-
-    /// Returns the manifest's entry for the file of a table that has the most rows.
-    fn entry(&self, table: &str) -> Value {
-        let manifest = self.manifest();
-        let files = manifest["files"].as_array().unwrap().iter().filter(|file| file["table"] == table);
-        files.max_by_key(|file| file["rows"].as_u64()).unwrap().clone()
-    }
-
-    fn path(&self, table: &str) -> PathBuf {
-        self.out.join(self.entry(table)["path"].as_str().unwrap())
-    }
-
-    /// Replaces the bytes of a table's file, and makes the manifest name the new file.
-    fn replace(&self, table: &str, bytes: &[u8], rows: Option<usize>) {
-        let old = self.entry(table);
-        let path = old["path"].as_str().unwrap();
-        let hash = blake3::hash(bytes).to_hex().to_string();
-        let (start, rest) = path.rsplit_once('-').unwrap();
-        let new = format!("{start}-{}{}", &hash[..16], &rest[16..]);
-        fs::remove_file(self.out.join(path)).unwrap();
-        fs::write(self.out.join(&new), bytes).unwrap();
-        self.edit_manifest(|manifest| {
-            let files = manifest["files"].as_array_mut().unwrap();
-            let entry = files.iter_mut().find(|file| file["path"] == path).unwrap();
-            entry["bytes"] = bytes.len().into();
-            entry["rows"] = rows.map_or(entry["rows"].clone(), Into::into);
-            entry["blake3"] = hash.into();
-            entry["path"] = new.into();
-        });
-    }
-
-    /// Rewrites a table's file with other rows, as a faulty writer would: every hash is right.
-    fn rewrite(&self, table: &str, edit: impl FnOnce(RecordBatch) -> RecordBatch) {
-        self.rewrite_with(table, edit, |_| {});
-    }
-
-    fn rewrite_with(
-        &self,
-        table: &str,
-        edit: impl FnOnce(RecordBatch) -> RecordBatch,
-        describe: impl FnOnce(&mut Vec<KeyValue>),
-    ) {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(self.path(table)).unwrap()).unwrap();
-        let mut keys = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
-        keys.retain(|pair| pair.key != "ARROW:schema");
-        describe(&mut keys);
-        let schema = reader.schema().clone();
-        let batches: Vec<RecordBatch> = reader.build().unwrap().map(Result::unwrap).collect();
-        let batch = edit(concat_batches(&schema, &batches).unwrap());
-        let properties = WriterProperties::builder().set_key_value_metadata(Some(keys)).build();
-        let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
-        self.replace(table, &bytes, Some(batch.num_rows()));
-    }
-
-    /// Sets one cell of a table.
-    fn set(&self, table: &str, column: &str, row: usize, value: impl Into<Value>) {
-        let value = value.into();
-        self.rewrite(table, |batch| with(&batch, column, row, &value));
-    }
-
-    /// Changes one number of a table.
-    fn add(&self, table: &str, column: &str, row: usize, number: i64) {
-        self.rewrite(table, |batch| {
-            let old = batch.column_by_name(column).unwrap().as_primitive::<Int64Type>().value(row);
-            with(&batch, column, row, &(old + number).into())
-        });
-    }
-
-    /// Keeps these rows of a table, in this order.
-    fn keep(&self, table: &str, rows: impl FnOnce(&RecordBatch) -> Vec<usize>) {
-        self.rewrite(table, |batch| {
-            let rows = rows(&batch).into_iter().map(|row| row as i64).collect::<Int64Array>();
-            take_record_batch(&batch, &rows).unwrap()
-        });
-    }
-
-    fn vector(&self, edit: impl FnOnce(&mut [f32])) {
-        self.rewrite("chunks", |batch| {
-            let column = batch.column_by_name("embedding").unwrap().as_fixed_size_list();
-            let mut values = column.values().as_primitive::<Float32Type>().values().to_vec();
-            edit(&mut values[64..128]);
-            let DataType::FixedSizeList(field, size) = column.data_type() else { unreachable!() };
-            let values = Arc::new(Float32Array::from(values));
-            let column = FixedSizeListArray::new(Arc::clone(field), *size, values, None);
-            put(&batch, "embedding", Arc::new(column))
-        });
-    }
-}
-
-fn put(batch: &RecordBatch, column: &str, values: ArrayRef) -> RecordBatch {
-    let mut columns = batch.columns().to_vec();
-    columns[batch.schema().index_of(column).unwrap()] = values;
-    RecordBatch::try_new(batch.schema(), columns).unwrap()
-}
-
-fn with(batch: &RecordBatch, column: &str, row: usize, value: &Value) -> RecordBatch {
-    let old = batch.column_by_name(column).unwrap();
-    let values: ArrayRef = match old.data_type() {
-        DataType::Utf8 => {
-            let mut values: Vec<Option<&str>> = old.as_string::<i32>().iter().collect();
-            values[row] = value.as_str();
-            Arc::new(StringArray::from(values))
-        }
-        DataType::Int64 => {
-            let mut values: Vec<Option<i64>> = old.as_primitive::<Int64Type>().iter().collect();
-            values[row] = value.as_i64();
-            Arc::new(Int64Array::from(values))
-        }
-        DataType::Boolean => {
-            let mut values: Vec<Option<bool>> = old.as_boolean().iter().collect();
-            values[row] = value.as_bool();
-            Arc::new(BooleanArray::from(values))
-        }
-        other => panic!("{other}"),
-    };
-    put(batch, column, values)
-}
-
-fn text<'b>(batch: &'b RecordBatch, column: &str) -> Vec<&'b str> {
-    batch.column_by_name(column).unwrap().as_string::<i32>().iter().map(Option::unwrap_or_default).collect()
-}
+use super::{SETTINGS, Victim, check, corpus, index, put, text, with};
+use crate::common::{run, tree, write};
 
 /// A name, a function that damages a copy of a dataset, the file, the kind of finding, and part of the expected
 /// message.
 type Case = (&'static str, fn(&Victim), &'static str, Check, &'static str);
 
-fn cases() -> Vec<Case> {
-    vec![
-        // Bytes.
+/// Damages a dataset as each case says. `verify` must find it, in the right file, and the command that it suggests must
+/// repair the dataset: once for each kind of finding and file.
+fn assert_found_and_mended(cases: &[Case]) {
+    let home = corpus();
+    index(home.path(), "whole", &SETTINGS);
+    let whole = tree(&home.path().join("whole"));
+    assert_eq!(check(&home.path().join("whole")).findings, []);
+    let mut failed = Vec::new();
+    let mut mended = BTreeSet::new();
+    for &(name, spoil, file, kind, problem) in cases {
+        let out = home.path().join("out");
+        for (path, bytes) in &whole {
+            write(&out, path, bytes);
+        }
+        spoil(&Victim { out: out.clone() });
+        let found = check(&out).findings;
+        let finding = found
+            .iter()
+            .find(|found| found.file.starts_with(file) && found.check == kind && found.problem.contains(problem));
+        match finding {
+            None => failed.push(format!("{name}: not found in {found:#?}")),
+            Some(finding) if mended.insert((kind, file)) => {
+                // The suggested command, word by word.
+                let command = finding.help.replace("CORPUS", "docs");
+                let args: Vec<&str> =
+                    command.split(' ').skip(1).chain(["--embedder", "fake"]).chain(SETTINGS).collect();
+                let (code, _, err) = run(home.path(), &args);
+                assert_eq!(code, 3, "{name}: {command}: {err}");
+                if tree(&out) != whole {
+                    failed.push(format!("{name}: {command} does not repair it"));
+                }
+            }
+            Some(_) => {}
+        }
+        fs::remove_dir_all(&out).unwrap();
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn files_that_changed_or_are_gone_are_found() {
+    assert_found_and_mended(&[
         (
             "a bit flips",
             |v| {
@@ -269,7 +91,12 @@ fn cases() -> Vec<Case> {
             Check::File,
             "is missing",
         ),
-        // The manifest.
+    ]);
+}
+
+#[test]
+fn a_manifest_that_names_wrong_files_is_found() {
+    assert_found_and_mended(&[
         (
             "a field is missing",
             |v| {
@@ -342,6 +169,12 @@ fn cases() -> Vec<Case> {
             Check::Manifest,
             "is not in the folder of a table",
         ),
+    ]);
+}
+
+#[test]
+fn counts_that_are_wrong_are_found() {
+    assert_found_and_mended(&[
         (
             "rows are counted wrongly",
             |v| v.edit_manifest(|m| m["files"][0]["rows"] = 99.into()),
@@ -384,7 +217,12 @@ fn cases() -> Vec<Case> {
             Check::Count,
             "8 documents and 1 in quarantine do not add up to 10 discovered",
         ),
-        // Footers.
+    ]);
+}
+
+#[test]
+fn footers_that_do_not_fit_the_manifest_are_found() {
+    assert_found_and_mended(&[
         (
             "a file is not Parquet",
             |v| v.replace("documents", b"PAR1 no PAR1", None),
@@ -435,7 +273,12 @@ fn cases() -> Vec<Case> {
             Check::Footer,
             "says `` for chunkmill.dim; the manifest says `64`",
         ),
-        // Documents.
+    ]);
+}
+
+#[test]
+fn documents_that_are_misplaced_are_found() {
+    assert_found_and_mended(&[
         (
             "a document's id changes",
             |v| v.set("documents", "doc_id", 1, "other.md"),
@@ -494,6 +337,12 @@ fn cases() -> Vec<Case> {
             Check::Order,
             "belongs in file number",
         ),
+    ]);
+}
+
+#[test]
+fn documents_that_contradict_their_chunks_are_found() {
+    assert_found_and_mended(&[
         (
             "a document has other chunks",
             |v| v.add("documents", "chunk_count", 2, 5),
@@ -549,7 +398,12 @@ fn cases() -> Vec<Case> {
             Check::Document,
             "its promotion_level differs from its document's",
         ),
-        // Chunks.
+    ]);
+}
+
+#[test]
+fn chunks_that_are_missing_or_misplaced_are_found() {
+    assert_found_and_mended(&[
         (
             "an id stands twice",
             |v| {
@@ -609,6 +463,19 @@ fn cases() -> Vec<Case> {
             Check::Order,
             "comes after rows that it should precede",
         ),
+        (
+            "a chunk is promoted alone",
+            |v| v.set("chunks", "promotion_level", 2, "canonical"),
+            "data/chunks/",
+            Check::Document,
+            "its promotion_level differs from its document's",
+        ),
+    ]);
+}
+
+#[test]
+fn ranges_that_do_not_fit_their_text_are_found() {
+    assert_found_and_mended(&[
         (
             "a range runs backwards",
             |v| v.add("chunks", "start_byte", 2, 100_000),
@@ -672,6 +539,12 @@ fn cases() -> Vec<Case> {
             Check::Range,
             "n_chars is ",
         ),
+    ]);
+}
+
+#[test]
+fn texts_that_do_not_fit_their_hash_are_found() {
+    assert_found_and_mended(&[
         (
             "a text changes",
             |v| {
@@ -691,13 +564,12 @@ fn cases() -> Vec<Case> {
             Check::Content,
             "content_hash is not the BLAKE3 of content",
         ),
-        (
-            "a chunk is promoted alone",
-            |v| v.set("chunks", "promotion_level", 2, "canonical"),
-            "data/chunks/",
-            Check::Document,
-            "its promotion_level differs from its document's",
-        ),
+    ]);
+}
+
+#[test]
+fn vectors_without_length_1_are_found() {
+    assert_found_and_mended(&[
         (
             "a vector is not a number",
             |v| v.vector(|vector| vector[3] = f32::NAN),
@@ -747,7 +619,12 @@ fn cases() -> Vec<Case> {
             Check::Vector,
             "it has the flag zero_vector, but its vector is not zero",
         ),
-        // Edges.
+    ]);
+}
+
+#[test]
+fn edges_that_lead_nowhere_are_found() {
+    assert_found_and_mended(&[
         (
             "an edge leads nowhere",
             |v| {
@@ -837,7 +714,12 @@ fn cases() -> Vec<Case> {
             Check::Edge,
             " edges; the outlines have ",
         ),
-        // Outlines.
+    ]);
+}
+
+#[test]
+fn outlines_that_are_damaged_are_found() {
+    assert_found_and_mended(&[
         (
             "an outline is no outline",
             |v| v.replace("outlines", b"not zstd", None),
@@ -857,7 +739,12 @@ fn cases() -> Vec<Case> {
             Check::Outline,
             " lines; the manifest says ",
         ),
-        // The list.
+    ]);
+}
+
+#[test]
+fn a_quarantine_list_that_is_wrong_is_found() {
+    assert_found_and_mended(&[
         (
             "the list is gone",
             |v| fs::remove_file(v.out.join("quarantine.jsonl")).unwrap(),
@@ -901,7 +788,12 @@ fn cases() -> Vec<Case> {
             Check::Quarantine,
             "lists 1 document; the manifest says 2",
         ),
-        // The card.
+    ]);
+}
+
+#[test]
+fn a_card_that_changed_is_found() {
+    assert_found_and_mended(&[
         (
             "the card is gone",
             |v| fs::remove_file(v.out.join("README.md")).unwrap(),
@@ -916,46 +808,7 @@ fn cases() -> Vec<Case> {
             Check::Card,
             "has changed since it was written",
         ),
-    ]
-}
-
-#[test]
-fn whatever_is_wrong_is_found_with_its_file_and_mended_by_what_is_said_to() {
-    let home = corpus();
-    index(home.path(), "whole", &SETTINGS);
-    let whole = tree(&home.path().join("whole"));
-    assert_eq!(check(&home.path().join("whole")).findings, []);
-    let mut failed = Vec::new();
-    let mut mended = BTreeSet::new();
-    for (name, spoil, file, kind, problem) in cases() {
-        let out = home.path().join("out");
-        for (path, bytes) in &whole {
-            write(&out, path, bytes);
-        }
-        spoil(&Victim { out: out.clone() });
-        let found = check(&out).findings;
-        let finding = found
-            .iter()
-            .find(|found| found.file.starts_with(file) && found.check == kind && found.problem.contains(problem));
-        match finding {
-            None => failed.push(format!("{name}: not found in {found:#?}")),
-            // Once for each kind of finding and file.
-            Some(finding) if mended.insert((kind, file)) => {
-                // The suggested command, word by word.
-                let command = finding.help.replace("CORPUS", "docs");
-                let args: Vec<&str> =
-                    command.split(' ').skip(1).chain(["--embedder", "fake"]).chain(SETTINGS).collect();
-                let (code, _, err) = run(home.path(), &args);
-                assert_eq!(code, 3, "{name}: {command}: {err}");
-                if tree(&out) != whole {
-                    failed.push(format!("{name}: {command} does not repair it"));
-                }
-            }
-            Some(_) => {}
-        }
-        fs::remove_dir_all(&out).unwrap();
-    }
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    ]);
 }
 
 #[test]
@@ -977,100 +830,4 @@ fn vectors_of_uneven_length_are_found() {
         found.iter().any(|f| f.check == Check::Vector && f.problem.contains("do not have 64 values")),
         "{found:#?}"
     );
-}
-
-#[test]
-fn a_corpus_that_changed_is_told_document_by_document() {
-    let home = corpus();
-    index(home.path(), "out", &SETTINGS);
-    let verify = || {
-        let (code, out, err) = run(home.path(), &["verify", "out", "--corpus", "docs", "--json"]);
-        assert!(err.is_empty(), "{err}");
-        (code, serde_json::from_str::<Value>(&out).unwrap())
-    };
-    assert_eq!(verify().0, 0);
-    write(home.path(), "docs/new.md", b"# New\n");
-    assert_eq!(verify().0, 0, "what is not indexed is for `index` to find");
-    write(home.path(), "docs/setup.md", b"# Other\n");
-    fs::remove_file(home.path().join("docs/empty.md")).unwrap();
-    write(home.path(), "docs/bom.md", b"\xC3(");
-    let (code, result) = verify();
-    assert_eq!((code, &result["ok"]), (1, &false.into()));
-    let findings: Vec<&str> =
-        result["findings"].as_array().unwrap().iter().map(|f| f["problem"].as_str().unwrap()).collect();
-    for problem in ["`setup.md`: its file", "`empty.md`: is no longer in the corpus", "`bom.md`: its file"] {
-        assert_eq!(findings.iter().filter(|finding| finding.contains(problem)).count(), 1, "{problem}: {findings:#?}");
-    }
-    assert_eq!(findings.len(), 3, "chunks of what has changed are not compared: {findings:#?}");
-    assert_eq!(result["findings"][0]["help"], "chunkmill index CORPUS -o out");
-}
-
-#[test]
-fn a_range_that_is_wrong_in_itself_consistently_is_found_in_the_corpus() {
-    let home = corpus();
-    index(home.path(), "out", &["--files", "1", "--strategy", "none"]);
-    let victim = Victim { out: home.path().join("out") };
-    // Another text of the same shape, with its own hash: only the file shows the difference.
-    victim.rewrite("chunks", |batch| {
-        let row = text(&batch, "doc_id").iter().position(|id| *id == "notes.txt").unwrap();
-        let other = text(&batch, "content")[row].replace("More", "Less");
-        let hash = blake3::hash(other.as_bytes()).to_hex().to_string();
-        with(&with(&batch, "content", row, &other.into()), "content_hash", row, &hash.into())
-    });
-    assert_eq!(check(&victim.out).findings, []);
-    let (code, out, _) = run(home.path(), &["verify", "out", "--corpus", "docs"]);
-    assert_eq!(code, 1);
-    assert!(out.contains("`notes.txt_chunk_0`: its text is not the file's bytes 0.."), "{out}");
-    assert!(out.contains("\n1 problem: 4 files, "), "{out}");
-}
-
-#[test]
-fn many_findings_of_a_kind_are_counted_not_listed() {
-    let pages: Vec<(String, String)> = (0..40).map(|i| (format!("docs/{i}.md"), format!("# Page {i}\n"))).collect();
-    let home = folder(&pages.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
-    let index = ["index", "docs", "-o", "out", "--embedder", "fake", "--files", "1"];
-    assert_eq!(run(home.path(), &index).0, 0);
-    Victim { out: home.path().join("out") }
-        .rewrite("chunks", |batch| (0..40).fold(batch, |batch, row| with(&batch, "content_hash", row, &"".into())));
-    let (code, out, _) = run(home.path(), &["verify", "out"]);
-    assert_eq!(code, 1);
-    assert_eq!(out.matches("content_hash is not the BLAKE3").count(), 10, "{out}");
-    assert!(out.contains("  … and 30 more\n  help: chunkmill index CORPUS -o out --fresh\n40 problems: "), "{out}");
-    let (_, out, _) = run(home.path(), &["verify", "out", "--json"]);
-    let result: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(result["found"], json!({"content": 40}));
-    assert_eq!(result["findings"].as_array().unwrap().len(), 40);
-    assert_eq!(result["findings"][0]["check"], "content");
-}
-
-#[test]
-fn leftovers_are_notes() {
-    let home = corpus();
-    index(home.path(), "out", &[]);
-    write(home.path(), "out/data/chunks/train-00000-of-00008-0123456789abcdef.parquet", b"orphan");
-    let (code, out, _) = run(home.path(), &["verify", "out"]);
-    assert_eq!(code, 0, "{out}");
-    assert!(out.starts_with("note: data/chunks/train-00000-of-00008-0123456789abcdef.parquet: 6 bytes, "), "{out}");
-    assert!(out.contains("\n  help: chunkmill gc out\nverified: "), "{out}");
-}
-
-#[test]
-fn what_is_no_dataset_of_this_version_is_refused() {
-    let home = corpus();
-    let (code, _, err) = run(home.path(), &["verify", "out"]);
-    assert!(code == 5 && err.contains("manifest.json: does not exist"), "{err}");
-    index(home.path(), "out", &[]);
-    let victim = Victim { out: home.path().join("out") };
-    for (version, problem) in [
-        (FORMAT_VERSION - 1, "rebuild it: chunkmill index CORPUS -o out"),
-        (FORMAT_VERSION + 1, "use a newer chunkmill"),
-    ] {
-        victim.edit_manifest(|manifest| manifest["format_version"] = version.into());
-        let (code, _, err) = run(home.path(), &["verify", "out"]);
-        assert!(code == 5 && err.contains(problem), "{err}");
-    }
-    write(home.path(), "out/manifest.json", b"{\"format");
-    let (code, _, err) = run(home.path(), &["verify", "out"]);
-    assert!(code == 5 && err.contains("is damaged"), "{err}");
-    assert_eq!(run(home.path(), &["verify", "out", "--corpus", "missing"]).0, 5);
 }
