@@ -190,7 +190,7 @@ eval-table: model
 
 # The long version of a test that `test` runs with only a few kills.
 crash:
-	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- crash::
+	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- dataset::crash::
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
@@ -217,7 +217,7 @@ peers-python: wheel
 memcheck:
 	@valgrind --version
 	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
-	  test --release --test suite kernels::
+	  test --release --test suite embed::kernels::
 
 # New inputs are written below target. To refresh the committed corpus, which `tests/chunk/properties.rs` runs without a
 # fuzzer, run `cargo fuzz cmin` there and copy the small ones. No sanitizer is used: there is no unsafe code here
@@ -236,11 +236,11 @@ fixture:
 	tests/fixtures/make.sh $(TARGET)/release/chunkmill
 
 scifact: model
-	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact
+	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture search::scifact::
 
 # Adds two libraries that would double what `make test` installs. Nothing may be skipped here either.
 readers: model
-	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored readers::
+	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored dataset::readers::
 
 # The Python package. The packages for its tests are pinned with hashes, and no others are installed.
 PROFILE ?= release
