@@ -7,7 +7,7 @@
 //!
 //! Five crates, each of which can be used alone, and this one, which has their modules under one name. Data flows down
 //! both lists: a crate uses only crates above it, a module only modules above it. Each crate has a map of its own.
-//! `tests/architecture.rs` checks all of them.
+//! `tests/book/architecture.rs` checks all of them.
 //!
 //! | crate | question it answers | modules |
 //! | --- | --- | --- |

@@ -40,7 +40,7 @@ pub enum DefaultValue {
     Unsaid,
 }
 
-/// The part of a dataset to rebuild when a setting changes. `tests/invalidation.rs` checks each one.
+/// The part of a dataset to rebuild when a setting changes. `tests/dataset/invalidation.rs` checks each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
     /// No file changes.
