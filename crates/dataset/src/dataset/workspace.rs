@@ -86,9 +86,14 @@ impl Workspace {
         &self.folder
     }
 
+    /// Returns the folder of its finished data files, see [`files_of`].
+    pub(super) fn files(&self) -> &Path {
+        files_of(&self.root, &self.folder)
+    }
+
     /// Returns the path of a file of the dataset once it is finished.
     pub(super) fn staged(&self, path: &str) -> PathBuf {
-        if self.root.is_in_object_store() { self.root.join(path) } else { self.folder.join(path) }
+        self.files().join(path)
     }
 
     pub(super) fn receipt(&self, index: usize) -> PathBuf {
@@ -143,6 +148,12 @@ impl Workspace {
         let receipt = self.receipt(index);
         self.storage().rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
     }
+}
+
+/// Returns the folder of the finished data files of a workspace: its own folder, from where the commit moves them. In an
+/// object store, which copies a file to rename it, they get their final names at once.
+pub(super) fn files_of<'f>(root: &'f Location, folder: &'f Path) -> &'f Path {
+    if root.is_in_object_store() { root.path() } else { folder }
 }
 
 /// Creates a folder of our own in a dataset. A symbolic link in its place is refused: whatever is written through it
