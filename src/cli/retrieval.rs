@@ -134,11 +134,11 @@ impl RetrievalArgs {
         let opened = Dataset::open(&self.dataset);
         let is_dataset = |text: &str| text.parse().is_ok_and(|at: Location| Dataset::open(&at).is_ok());
         if opened.is_err() && Path::new(&self.query).is_dir() && is_dataset(&self.query) {
-            return Err(Error::Setting {
-                origin: self.dataset.to_string(),
-                problem: format!("is not a dataset, but `{}` is", self.query),
-                help: "the dataset comes first, then the question".to_owned(),
-            });
+            return Err(Error::setting(
+                self.dataset.to_string(),
+                format!("is not a dataset, but `{}` is", self.query),
+                "the dataset comes first, then the question",
+            ));
         }
         opened
     }

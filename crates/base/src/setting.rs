@@ -57,7 +57,6 @@ pub enum Again {
 
 impl Again {
     /// Returns its name in the tables of the reference.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -71,19 +70,16 @@ impl Again {
 
 impl Setting {
     /// Returns the flag, without the leading dashes.
-    #[must_use]
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
 
     /// Returns the name of the environment variable.
-    #[must_use]
     pub fn variable(&self) -> String {
         format!("CHUNKMILL_{}", self.name.to_uppercase())
     }
 
     /// Returns its help: a sentence or two without the final full stop, then the default.
-    #[must_use]
     pub fn help(&self) -> String {
         let about: Vec<&str> = self.about.iter().map(|line| line.trim()).collect();
         let about = about.join(" ");
@@ -95,7 +91,6 @@ impl Setting {
     }
 
     /// Returns the names that its value can have, if there is a fixed list of them.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let schema = (self.schema)();
         let names = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
@@ -103,7 +98,6 @@ impl Setting {
     }
 
     /// Returns its help, followed by the names that its value can have unless the help has them all.
-    #[must_use]
     pub fn long_help(&self) -> String {
         let (help, names) = (self.help(), self.names());
         if names.iter().all(|name| help.contains(name)) {
@@ -113,7 +107,6 @@ impl Setting {
     }
 
     /// Returns the JSON Schema of its value, described by its help.
-    #[must_use]
     pub fn described(&self) -> Json {
         let mut schema = (self.schema)();
         schema["description"] = self.help().into();
@@ -121,7 +114,6 @@ impl Setting {
     }
 
     /// Returns whether it is a switch: the flag alone means true.
-    #[must_use]
     pub fn is_switch(&self) -> bool {
         self.form == Form::Switch
     }

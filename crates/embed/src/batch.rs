@@ -95,7 +95,6 @@ impl<'a> Batcher<'a> {
     }
 
     /// Returns the model's record.
-    #[must_use]
     pub fn info(&self) -> &ModelInfo {
         self.embedder.info()
     }
@@ -248,10 +247,12 @@ impl<'a> Batcher<'a> {
     ) -> Result<Embedded> {
         let info = self.embedder.info();
         let max_tokens = info.max_tokens;
-        let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
-            origin: "pooling".to_owned(),
-            problem: format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
-            help: "use --pooling chunk, or a model with mean pooling".to_owned(),
+        let embedder = self.embedder.by_token().ok_or_else(|| {
+            Error::setting(
+                "pooling",
+                format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
+                "use --pooling chunk, or a model with mean pooling",
+            )
         })?;
         let width = embedder.width();
         let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };

@@ -136,7 +136,6 @@ impl Cache {
 
     /// Returns the vectors of texts, by the hash of what the model reads of each. `None` if a vector is missing or
     /// damaged.
-    #[must_use]
     pub fn get(&self, space: &Space, texts: &[Hash]) -> Vec<Option<Vec<f32>>> {
         let shared = &*self.shared;
         shared.flush();

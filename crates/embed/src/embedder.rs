@@ -128,7 +128,6 @@ pub struct QueryModel {
 
 impl ModelInfo {
     /// Returns whether both models produce the same vectors, to the last bit.
-    #[must_use]
     pub fn computes_as(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
     }
@@ -162,7 +161,6 @@ pub const ZERO_VECTOR: &str = "zero_vector";
 pub const MAX_DIM: usize = 1 << 16;
 
 /// Returns whether a vector is all zeros, see [`ZERO_VECTOR`].
-#[must_use]
 pub fn is_zero(vector: &[f32]) -> bool {
     vector.iter().all(|&x| x == 0.0)
 }

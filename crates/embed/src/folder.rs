@@ -86,7 +86,6 @@ impl Folder {
     }
 
     /// Returns the SHA-256 of every file read so far, by name.
-    #[must_use]
     pub fn hashes(&self) -> &BTreeMap<String, String> {
         &self.read
     }

@@ -35,7 +35,6 @@ impl Pooling {
         [Self::Cls, Self::Max, Self::Mean, Self::MeanSqrtLen, Self::WeightedMean, Self::Last];
 
     /// Returns the name written to datasets.
-    #[must_use]
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cls => "cls",

@@ -86,13 +86,11 @@ impl Passage {
     }
 
     /// Returns whether the model reads both the same way.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
     }
 
     /// Returns the document's text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }

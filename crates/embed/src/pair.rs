@@ -23,17 +23,11 @@ impl Pair {
     pub(super) fn new(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>, apart: bool) -> Result<Self> {
         let (of, by) = (documents.info(), queries.info());
         if of.dim != by.dim {
-            return Err(Error::Setting {
-                origin: "query-model".to_owned(),
-                problem: format!(
-                    "{} produces vectors of {}, but {} of {}",
-                    by.id,
-                    count(by.dim, "value"),
-                    of.id,
-                    of.dim
-                ),
-                help: "use two models that were trained as a pair".to_owned(),
-            });
+            return Err(Error::setting(
+                "query-model",
+                format!("{} produces vectors of {}, but {} of {}", by.id, count(by.dim, "value"), of.id, of.dim),
+                "use two models that were trained as a pair",
+            ));
         }
         let query = QueryModel {
             id: apart.then(|| by.id.clone()),

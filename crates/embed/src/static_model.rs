@@ -40,11 +40,11 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn load(mut folder: Folder, mut settings: Settings, backend: Backend) -> Result<Self> {
         if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
-            return Err(Error::Setting {
-                origin: "precision".to_owned(),
-                problem: format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
-                help: "use --precision auto".to_owned(),
-            });
+            return Err(Error::setting(
+                "precision",
+                format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
+                "use --precision auto",
+            ));
         }
         if backend.device != Device::Cpu {
             tracing::warn!("{} is a table of vectors, which is used on the CPU, not on {}", folder.id, backend.device);

@@ -94,7 +94,6 @@ impl ModelTokenizer {
     }
 
     /// Returns the maximum number of tokens the model reads, including special tokens.
-    #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.rules.max_tokens
     }

@@ -120,11 +120,11 @@ impl Filter {
     /// [`Error::Setting`] for a glob that cannot be parsed or a limit over [`MAX_BYTES`].
     pub fn new(include: &[String], exclude: &[String], hidden: bool, max_bytes: u64) -> Result<Self> {
         if max_bytes > MAX_BYTES {
-            return Err(Error::Setting {
-                origin: "max-file-size".to_owned(),
-                problem: format!("{max_bytes} is over the largest document that chunkmill can read"),
-                help: format!("use at most {MAX_BYTES}"),
-            });
+            return Err(Error::setting(
+                "max-file-size",
+                format!("{max_bytes} is over the largest document that chunkmill can read"),
+                format!("use at most {MAX_BYTES}"),
+            ));
         }
         let alone = |glob: &String| Ok((glob.clone(), globs("include", std::slice::from_ref(glob))?));
         let named = include.iter().map(alone).collect::<Result<_>>()?;
@@ -165,10 +165,12 @@ impl<'f> Selection<'f> {
 }
 
 fn globs(setting: &str, patterns: &[String]) -> Result<Gitignore> {
-    let invalid = |pattern: &str, problem: &dyn fmt::Display| Error::Setting {
-        origin: setting.to_owned(),
-        problem: format!("`{pattern}` is not a glob: {problem}"),
-        help: "globs look like `*.md`, `guide/**/*.md` or `{a,b}/*.txt`".to_owned(),
+    let invalid = |pattern: &str, problem: &dyn fmt::Display| {
+        Error::setting(
+            setting,
+            format!("`{pattern}` is not a glob: {problem}"),
+            "globs look like `*.md`, `guide/**/*.md` or `{a,b}/*.txt`",
+        )
     };
     let problem = |error: &ignore::Error| match error {
         ignore::Error::Glob { err, .. } => err.clone(),
@@ -202,7 +204,6 @@ pub struct Source {
 
 impl Source {
     /// Returns the path to read it from.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.origin.path) }
     }
@@ -666,13 +667,11 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
 
 impl Fetched {
     /// Returns the size in bytes when it was found.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.source.bytes
     }
 
     /// Returns where the document comes from, without reading it.
-    #[must_use]
     pub fn origin(self) -> Origin {
         self.source.origin
     }
@@ -691,7 +690,6 @@ impl Fetched {
 
     /// Returns the BLAKE3 hash of its bytes in hexadecimal, or `None` if they cannot be read. They need not fit
     /// into memory.
-    #[must_use]
     pub fn hash(&self) -> Option<String> {
         let mut hasher = blake3::Hasher::new();
         match &self.bytes {
@@ -703,9 +701,6 @@ impl Fetched {
 }
 
 /// Reads one document.
-///
-/// # Errors
-/// Those of [`Fetched::read`].
 pub fn read(source: Source) -> Result<(Origin, Layer), Quarantined> {
     Fetched::from(source).read()
 }

@@ -94,19 +94,16 @@ impl Staging {
     }
 
     /// Returns where the dataset is.
-    #[must_use]
     pub(crate) fn root(&self) -> &Location {
         &self.root
     }
 
     /// Returns the workspace for files of the next snapshot.
-    #[must_use]
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
     /// Returns the parts that other processes finished but did not commit, by number.
-    #[must_use]
     pub(crate) fn finished(&self) -> &BTreeMap<usize, Part> {
         &self.finished
     }
@@ -181,7 +178,6 @@ impl Staging {
 
     /// Returns whether all files of a part were found, with the right sizes, when this value was created or
     /// adopted them.
-    #[must_use]
     pub(crate) fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
             // The copy that a commit would use.
@@ -192,14 +188,12 @@ impl Staging {
     }
 
     /// Returns whether all files of a part already have their names in the dataset, and the right sizes.
-    #[must_use]
     pub(crate) fn is_in_place(&self, part: &Part) -> bool {
         part.files.iter().all(|file| self.present.has(&self.root.join(&file.path), file))
     }
 
     /// Returns where a file that the next manifest will name is now: staged, in a shard's folder, or already in
     /// place.
-    #[must_use]
     pub(crate) fn locate(&self, file: &FileEntry) -> PathBuf {
         let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
         self.elsewhere(file).find(is_there).unwrap_or_else(|| self.root.join(&file.path))
@@ -435,11 +429,7 @@ fn folders(root: &Location, folder: &Path) -> Result<Vec<PathBuf>> {
 fn make_root(root: &Location) -> Result<()> {
     let found = root.storage().find(root.path()).map_err(Error::io("look for", root.path()))?;
     if found.as_ref().is_some_and(|entry| !entry.is_folder) {
-        return Err(Error::Setting {
-            origin: "output".to_owned(),
-            problem: format!("{root} is a file"),
-            help: "name an empty or new folder with -o".to_owned(),
-        });
+        return Err(Error::setting("output", format!("{root} is a file"), "name an empty or new folder with -o"));
     }
     if !may_replace(root)? {
         return Err(Error::Dataset {

@@ -134,7 +134,6 @@ pub struct SpecRecord {
 
 impl SpecRecord {
     /// Returns the encoding that tokens are counted in.
-    #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.settings.encoding.unwrap_or_default()
     }
@@ -304,7 +303,6 @@ fn sum(rows: &RecordBatch, column: &str) -> u64 {
 
 impl Manifest {
     /// Returns the vectors that the chunks have.
-    #[must_use]
     pub fn representations(&self) -> [Representation; 1] {
         Representation::all(self.model.dim, self.output.embedding_type)
     }
@@ -329,7 +327,6 @@ impl Manifest {
 
     /// Returns the files of part `index`, without those of edges; `None` if the manifest has no parts, or not this
     /// one.
-    #[must_use]
     pub fn part(&self, index: usize) -> Option<Part> {
         let record = self.parts.get(index)?.clone();
         let of = |folder: &str| self.files.iter().filter(move |file| file.path.starts_with(folder)).nth(index).cloned();
@@ -490,7 +487,6 @@ fn f32() -> Precision {
 }
 
 /// Returns the number of the file that contains a document's rows.
-#[must_use]
 pub fn file_of(doc_id: &str, files: usize) -> usize {
     let hash = blake3::hash(doc_id.as_bytes());
     let mut first = [0; 8];

@@ -35,9 +35,6 @@ pub struct Dataset {
 
 impl Dataset {
     /// Opens the snapshot that the manifest in `root` names.
-    ///
-    /// # Errors
-    /// Those of [`Manifest::read`].
     pub fn open(root: impl Into<Location>) -> Result<Self> {
         let root = root.into();
         Ok(Self { manifest: Manifest::read(&root)?, root })
@@ -52,19 +49,16 @@ impl Dataset {
     }
 
     /// Returns where the dataset is.
-    #[must_use]
     pub fn root(&self) -> &Location {
         &self.root
     }
 
     /// Returns the id of the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
-    #[must_use]
     pub fn id(&self) -> String {
         blake3::hash(self.manifest.to_json().as_bytes()).to_hex()[..32].to_owned()
     }
 
     /// Returns the manifest.
-    #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -75,9 +69,6 @@ impl Dataset {
     }
 
     /// Reads all columns of a file, with the schema that it was written with.
-    ///
-    /// # Errors
-    /// Those of [`Dataset::read`].
     pub fn read_all(&self, file: &FileEntry) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let schema = self.schema_of(file);
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -93,9 +84,6 @@ impl Dataset {
     }
 
     /// Reads text columns that are never null.
-    ///
-    /// # Errors
-    /// Those of [`Dataset::read`].
     pub fn read_texts<const N: usize>(
         &self,
         file: &FileEntry,
@@ -212,7 +200,6 @@ fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowErro
 
 /// Returns the values of a column of vectors, row-major as `f32`, however they are stored; `None` if it is not a
 /// column of vectors with `dim` dimensions.
-#[must_use]
 pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     let values = match column.data_type() {
         DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {

@@ -182,7 +182,6 @@ pub fn batches(bytes: impl Iterator<Item = usize>) -> impl Iterator<Item = Range
 
 impl ChunkRow {
     /// Returns how many bytes of text its columns take in a table, including what it shares with other rows.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes_of_text()
     }

@@ -250,5 +250,5 @@ impl Change {
 }
 
 fn refused(origin: &str, problem: String, help: &str) -> Error {
-    Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() }
+    Error::setting(origin, problem, help)
 }

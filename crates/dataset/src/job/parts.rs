@@ -40,9 +40,6 @@ impl PartWork {
 
     /// Reads the documents once to compute the inputs of the part. Returns the hash of each file, see
     /// [`Fetched::hash`].
-    ///
-    /// # Errors
-    /// Those of [`corpus::fetch`].
     pub(super) fn look(&mut self, recipe: &Recipe) -> Result<Vec<Option<String>>> {
         let mut contents = Vec::with_capacity(self.sources.len());
         for sources in corpus::blocks(&self.sources, LOOK_BYTES) {

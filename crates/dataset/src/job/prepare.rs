@@ -60,9 +60,6 @@ impl<'a> Recipe<'a> {
     }
 
     /// Does the same as [`cut`](Self::cut) for a document that has already been read.
-    ///
-    /// # Errors
-    /// Those of [`cut`](Self::cut).
     pub fn cut_layer(&self, (origin, layer): (Origin, Layer)) -> Result<Result<Cut<'a>, Quarantined>> {
         let limit = self.admission.memory_of(layer.text.len() as u64);
         let too_costly =
@@ -94,9 +91,6 @@ impl<'a> Recipe<'a> {
     }
 
     /// Reads, parses, chunks and counts one document, and builds its rows.
-    ///
-    /// # Errors
-    /// Those of [`cut`](Self::cut).
     pub fn prepare(&self, source: impl Into<Fetched>) -> Result<Result<Prepared, Quarantined>> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
@@ -118,7 +112,6 @@ pub struct Cut<'a> {
 
 impl Cut<'_> {
     /// Builds all rows, each with the text that the model sees.
-    #[must_use]
     pub fn prepare(self) -> Prepared {
         let (document, spec, outline, passage) = (self.row.clone(), self.spec, self.outline(), self.passage());
         let chunks: Vec<ChunkRow> = self.rows().collect();

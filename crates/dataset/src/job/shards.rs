@@ -143,7 +143,6 @@ pub struct Receipt {
 impl Plan {
     /// Returns the id of the plan: 16 hexadecimal digits. Plans that build the same in the same shards have the
     /// same id.
-    #[must_use]
     pub fn id(&self) -> String {
         let Self { shards, parts, manifest, base, deny_truncation, .. } = self;
         let text = serde_json::to_string(&(shards, parts, manifest, base, deny_truncation)).unwrap_or_default();
@@ -156,7 +155,6 @@ impl Plan {
     }
 
     /// Returns the documents that are in the dataset only.
-    #[must_use]
     pub fn deleted(&self) -> Leaving {
         Leaving { count: self.documents.deleted, first: self.deleted_first.clone() }
     }
@@ -229,7 +227,7 @@ impl Plan {
 }
 
 fn wrong(problem: impl Into<String>, help: &str) -> Error {
-    Error::Setting { origin: "plan".to_owned(), problem: problem.into(), help: help.to_owned() }
+    Error::setting("plan", problem, help)
 }
 
 /// Determines what [`run`](super::run) would do and divides the work into shards. Writes nothing.

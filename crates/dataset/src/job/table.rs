@@ -100,7 +100,6 @@ impl<'a> TableFilter<'a> {
     }
 
     /// Returns the output columns: those of `chunks`, the copied columns of the table, and `error`.
-    #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -420,5 +419,5 @@ fn bytes_at(column: &ArrayRef, row: usize) -> usize {
 }
 
 fn unusable(problem: String, help: &str) -> Error {
-    Error::Setting { origin: "table".to_owned(), problem, help: help.to_owned() }
+    Error::setting("table", problem, help)
 }

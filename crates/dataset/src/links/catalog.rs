@@ -149,7 +149,6 @@ impl Catalog {
     }
 
     /// Finds the target of a link in the document `from`.
-    #[must_use]
     pub fn lead(&self, from: &str, link: &Outgoing) -> Lead<'_> {
         self.lead_from(from, link).unwrap_or(Lead::Nothing)
     }

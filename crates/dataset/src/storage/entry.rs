@@ -19,7 +19,6 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the entry's name in its folder.
-    #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }

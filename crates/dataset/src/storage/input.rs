@@ -49,7 +49,6 @@ impl Input {
     }
 
     /// Returns the size of the file when it was opened.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.len
     }

@@ -41,11 +41,11 @@ impl Candle {
     pub(super) fn load(mut folder: Folder, mut settings: Settings, backend: Backend) -> Result<Self> {
         let device = backend.device;
         if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
-            return Err(Error::Setting {
-                origin: "precision".to_owned(),
-                problem: format!("candle computes this model in f32, not in {precision}"),
-                help: "use --precision auto".to_owned(),
-            });
+            return Err(Error::setting(
+                "precision",
+                format!("candle computes this model in f32, not in {precision}"),
+                "use --precision auto",
+            ));
         }
         let family = Family::read(&settings.model_type, &settings.config, settings.tokenizer.max_tokens())
             .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?
@@ -169,9 +169,11 @@ fn open(device: Device) -> Result<candle_core::Device> {
         Device::Cuda(ordinal) => candle_core::Device::new_cuda(ordinal),
         Device::Metal => candle_core::Device::new_metal(0),
     };
-    opened.map_err(|error| Error::Setting {
-        origin: "device".to_owned(),
-        problem: format!("{device} cannot be used: {error}"),
-        help: "use --device cpu, or build with the feature `cuda` or `metal`".to_owned(),
+    opened.map_err(|error| {
+        Error::setting(
+            "device",
+            format!("{device} cannot be used: {error}"),
+            "use --device cpu, or build with the feature `cuda` or `metal`",
+        )
     })
 }

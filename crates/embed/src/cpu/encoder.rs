@@ -248,7 +248,6 @@ impl Encoder {
     }
 
     /// Returns why the network cannot process a text, or `None` if it can.
-    #[must_use]
     pub(super) fn refuses(&self, ids: &[u32]) -> Option<String> {
         let vocabulary = self.words.len() / self.shape.hidden;
         let longest = self.shape.longest;
@@ -263,7 +262,6 @@ impl Encoder {
     }
 
     /// Returns the number of floats from one token's hidden state to the next.
-    #[must_use]
     pub(super) fn stride(&self) -> usize {
         self.shape.width()
     }

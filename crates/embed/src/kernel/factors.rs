@@ -27,7 +27,6 @@ pub enum Then {
 
 impl Then {
     /// Returns the smallest possible result, rounded down to two digits, if there is one.
-    #[must_use]
     pub fn floor(self) -> Option<f32> {
         match self {
             Self::Gelu | Self::GeluTanh => Some(-0.17),

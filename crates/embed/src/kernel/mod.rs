@@ -81,20 +81,17 @@ impl Kernel {
     }
 
     /// Returns the precision of the linear layers.
-    #[must_use]
     pub fn precision(&self) -> Precision {
         self.precision
     }
 
     /// Returns the instruction set.
-    #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// Returns how many rows to pass through several linear layers together: few enough that the data between the
     /// layers stays in the cache, and enough that reading the weights costs less than multiplying by them.
-    #[must_use]
     pub fn rows(&self) -> usize {
         // Tiles multiply so fast that weights must be used for more rows.
         if self.isa == Isa::Amx { 128 } else { 48 }
@@ -106,7 +103,6 @@ impl Kernel {
     /// a cosine of .9991, blocks of 192 within .9988 and blocks of 384 within .9986. Weights that are limited to avoid
     /// saturation are coarser, and blocks of 64 make up for it: on 400 chunks the least cosine is .9995 instead of .9991,
     /// at 4 % of the speed with AVX2.
-    #[must_use]
     pub fn largest_block(&self) -> usize {
         if self.isa.saturates() { 64 } else { 128 }
     }
@@ -121,7 +117,6 @@ impl Kernel {
     ///
     /// # Panics
     /// If the lengths do not fit.
-    #[must_use]
     pub fn matrix(&self, weight: &[f32], bias: &[f32], input: &Input) -> Matrix {
         let fits = !weight.is_empty() && !bias.is_empty() && weight.len().is_multiple_of(bias.len());
         assert!(fits, "a row of weights for each bias");

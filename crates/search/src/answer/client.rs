@@ -57,11 +57,7 @@ impl Client {
     /// [`Error::Setting`] if no endpoint or no model was configured, [`Error::Answer`] if the system's
     /// certificates cannot be read.
     pub fn new(settings: &Settings, key: Option<ApiKey>) -> Result<Self> {
-        let missing = |origin: &str, problem: &str, help: &str| Error::Setting {
-            origin: origin.to_owned(),
-            problem: problem.to_owned(),
-            help: help.to_owned(),
-        };
+        let missing = |origin: &str, problem: &str, help: &str| Error::setting(origin, problem, help);
         let endpoint = settings.endpoint.clone().ok_or_else(|| {
             let help = "name an OpenAI-compatible one: --endpoint http://localhost:11434/v1, or `endpoint` in [answer]; \
                         `chunkmill context` shows the passages without calling a model";

@@ -66,7 +66,6 @@ impl Language {
     }
 
     /// Returns the ISO 639-1 code.
-    #[must_use]
     pub fn code(self) -> &'static str {
         LANGUAGES[self.0].0
     }

@@ -149,9 +149,6 @@ impl Ranker {
     }
 
     /// Returns the best `k` chunks by vector for each of several questions, which read the vectors together.
-    ///
-    /// # Errors
-    /// Those of [`Ranker::best`].
     pub(crate) fn nearest(&self, queries: &[&[f32]], k: usize, mask: Option<&[bool]>) -> Result<Vec<Vec<Found>>> {
         let lists = self.vectors()?.nearest(&self.rows, queries, k, mask)?;
         Ok(lists.into_iter().map(|list| single(List::Vector, ranked(list))).collect())
@@ -299,10 +296,12 @@ impl Ranker {
 
 /// Returns the vector of a question that needs one.
 fn vector_of(question: Question<'_>) -> Result<&[f32]> {
-    question.vector.ok_or_else(|| Error::Setting {
-        origin: "mode".to_owned(),
-        problem: format!("`{}` needs the query's vector", question.mode),
-        help: "embed the query with the model of the dataset, or search by keyword".to_owned(),
+    question.vector.ok_or_else(|| {
+        Error::setting(
+            "mode",
+            format!("`{}` needs the query's vector", question.mode),
+            "embed the query with the model of the dataset, or search by keyword",
+        )
     })
 }
 

@@ -158,15 +158,11 @@ impl Vectors {
         if query.len() == self.dim {
             return Ok(());
         }
-        Err(Error::Setting {
-            origin: "model".to_owned(),
-            problem: format!(
-                "its vectors have {}, but those of the dataset have {}",
-                count(query.len(), "dimension"),
-                self.dim
-            ),
-            help: "search with the model of the dataset".to_owned(),
-        })
+        Err(Error::setting(
+            "model",
+            format!("its vectors have {}, but those of the dataset have {}", count(query.len(), "dimension"), self.dim),
+            "search with the model of the dataset",
+        ))
     }
 }
 

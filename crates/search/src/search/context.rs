@@ -115,9 +115,6 @@ impl Searcher {
     }
 
     /// Packs one context for each of several budgets, faster than one by one.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::context`].
     pub fn contexts(&self, found: &[Found], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
         let pieces = self.pieces(found)?;
         let counter = self.dataset().manifest().spec.encoding().counter();

@@ -33,28 +33,22 @@ impl Searcher {
     }
 
     /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::open`].
     #[doc(hidden)] // See `StoredAs`.
     pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }
 
     /// Returns the dataset.
-    #[must_use]
     pub fn dataset(&self) -> &Dataset {
         self.ranker.dataset()
     }
 
     /// Returns the number of chunks.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows().len()
     }
 
     /// Returns whether there are no chunks.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -120,9 +114,6 @@ impl Searcher {
 
     /// Returns the best `k` chunks by vector for each of several queries. The results are those of
     /// [`Searcher::search`], but the queries read the vectors together, which takes less time.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::search`].
     pub fn nearest(&self, queries: &[&[f32]], k: usize, filter: &Filter) -> Result<Vec<Vec<Found>>> {
         self.ranker.nearest(queries, k, filter.mask(self.rows())?.as_deref())
     }

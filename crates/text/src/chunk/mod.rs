@@ -110,25 +110,21 @@ pub struct Chunk {
 
 impl Chunk {
     /// Returns the text: its own, with what it repeats before and after it.
-    #[must_use]
     pub fn content(&self, document: &Document) -> String {
         [&self.prefix(document), &document.text[self.range.clone()], self.suffix(document)].concat()
     }
 
     /// Returns the text before its own.
-    #[must_use]
     pub fn prefix(&self, document: &Document) -> String {
         self.repeats.before(document, self.range.start)
     }
 
     /// Returns the text after its own.
-    #[must_use]
     pub fn suffix<'d>(&self, document: &'d Document) -> &'d str {
         self.repeats.after(document)
     }
 
     /// Returns the number of sections that its source touches.
-    #[must_use]
     pub fn sections(&self, document: &Document) -> usize {
         let last = document.section_at(self.range.end.saturating_sub(1).max(self.range.start));
         last.zip(document.section_at(self.range.start)).map_or(0, |(last, first)| last - first + 1)
@@ -145,9 +141,6 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 }
 
 /// Chunks a document that the caller has already measured. The ruler's sizer must use the spec's unit.
-///
-/// # Errors
-/// Those of [`chunk`].
 pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
     Ok(chunk_within(ruler, spec, u64::MAX)?.unwrap_or_default())
 }

@@ -70,33 +70,21 @@ settings! {
 /// The default of the settings that a preset defines.
 const PRESETS: DefaultValue = Words("the preset's");
 
-/// A way in which the design of `docs` counts tokens: another name for the unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TokenEstimator {
-    /// [`Unit::Estimate`].
-    Bytes,
-    /// [`Unit::Chars`].
-    Chars,
-    /// [`Unit::Tokens`].
-    Tiktoken,
+named! {
+    /// A way in which the design of `docs` counts tokens: another name for the unit.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TokenEstimator: "a token estimator" {
+        /// [`Unit::Estimate`].
+        Bytes = "bytes",
+        /// [`Unit::Chars`].
+        Chars = "chars",
+        /// [`Unit::Tokens`].
+        Tiktoken = "tiktoken",
+    }
 }
 
 impl TokenEstimator {
-    /// Every estimator.
-    pub const ALL: [Self; 3] = [Self::Bytes, Self::Chars, Self::Tiktoken];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Chars => "chars",
-            Self::Tiktoken => "tiktoken",
-        }
-    }
-
     /// Returns the unit that it stands for.
-    #[must_use]
     pub fn unit(self) -> Unit {
         match self {
             Self::Bytes => Unit::Estimate,
@@ -105,8 +93,6 @@ impl TokenEstimator {
         }
     }
 }
-
-named!(TokenEstimator, "a token estimator");
 
 impl Settings {
     /// Returns the settings without those that a preset defines: strategy, unit and sizes.

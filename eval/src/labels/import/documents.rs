@@ -38,11 +38,11 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
             Ok((origin, layer)) => {
                 let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
                 if documents.bytes.insert(id.clone(), bytes).is_some() {
-                    return Err(Error::Setting {
-                        origin: "documents".to_owned(),
-                        problem: format!("two documents would have the path `{id}` in the set"),
-                        help: "give the roots different names: manual=PATH".to_owned(),
-                    });
+                    return Err(Error::setting(
+                        "documents",
+                        format!("two documents would have the path `{id}` in the set"),
+                        "give the roots different names: manual=PATH",
+                    ));
                 }
                 documents.read.push((Origin { doc_id: id.into(), ..origin }, layer));
             }

@@ -74,15 +74,15 @@ pub fn refuse_real_labels(set: &Path) -> Result<()> {
     if !queries_of(set).is_file() || LabelSet::read(set)?.queries.iter().all(Query::is_synthetic) {
         return Ok(());
     }
-    Err(Error::Setting {
-        origin: set.display().to_string(),
-        problem: "contains questions that were not made by synth and would be replaced".to_owned(),
-        help: "name a new folder with -o".to_owned(),
-    })
+    Err(Error::setting(
+        set.display().to_string(),
+        "contains questions that were not made by synth and would be replaced",
+        "name a new folder with -o",
+    ))
 }
 
 fn wrong(problem: String, help: &str) -> Error {
-    Error::Setting { origin: "synth".to_owned(), problem, help: help.to_owned() }
+    Error::setting("synth", problem, help)
 }
 
 /// Returns all questions of these kinds that no other candidate asks too.

@@ -32,7 +32,7 @@ pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn 
     if let Some(storage) = known.get(&base) {
         return Ok(Arc::<ObjectStorage>::clone(storage));
     }
-    let wrong = |problem: String, help: &str| Error::Setting { origin: base.clone(), problem, help: help.to_owned() };
+    let wrong = |problem: String, help: &str| Error::setting(base.clone(), problem, help);
     let kind = match scheme {
         "s3" => s3,
         "gs" => google,

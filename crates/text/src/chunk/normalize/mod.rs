@@ -70,7 +70,6 @@ struct Edit {
 impl Normalizer<'_> {
     /// Cleans a chunk: the bytes `range` of the document, with what it repeats around them. Time is linear in its
     /// content.
-    #[must_use]
     pub fn normalize(&self, document: &Document, repeats: &Repeats, range: Range<usize>) -> String {
         let parts = parts(document, repeats, range);
         let mut text = if self.whitespace {
@@ -102,7 +101,6 @@ impl Normalizer<'_> {
     /// Returns the absolute URL of a link or image, for a reader who does not have the document. The target must
     /// come from [`Document::links`], but not from a wikilink. `None` if it is relative and there is no base, or
     /// if it is not a URL.
-    #[must_use]
     pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
         // The characters of a password can turn this into the URL of another host, or into no URL at all.
         let target = self.redacted(target);
