@@ -55,7 +55,7 @@ fn open(folder: &Path) -> Box<dyn Embedder> {
 
 fn document(embedder: &dyn Embedder) -> Vec<f32> {
     let ids = embedder.encode(TEXT, Role::Document).unwrap().ids;
-    embedder.embed(&[&ids]).unwrap()
+    embedder.embed_ids(&[&ids]).unwrap()
 }
 
 fn alone(tiny: Tiny) -> Vec<f32> {

@@ -13,7 +13,7 @@ use blake3::Hash;
 use chunkmill::embed::batch::Embedded;
 use chunkmill::embed::cache::{MIN_LIMIT, Space};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Batcher, Batching, Cache, Embedder, Encoded, Engine, ModelInfo, Role, load};
+use chunkmill::embed::{Batcher, Batching, Cache, Embedder, Encoded, Engine, ModelInfo, ModelInput, Role, load};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -567,7 +567,7 @@ impl Embedder for Slow {
     fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<Encoded> {
         self.fake.encode(text, role)
     }
-    fn embed(&self, batch: &[&[u32]]) -> chunkmill::error::Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
         thread::sleep(SLOW * batch.len() as u32);
         let mut done = fs::File::options().append(true).create(true).open(&self.done).unwrap();
         std::io::Write::write_all(&mut done, &vec![b'.'; batch.len()]).unwrap();
@@ -598,7 +598,7 @@ fn slow_embedding() {
 fn a_killed_run_loses_at_most_a_second_of_embedding() {
     let folder = TempDir::new().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "cache::slow_embedding"])
+        .args(["--ignored", "--exact", "embed::cache::slow_embedding"])
         .env("SLOW_EMBEDDING", folder.path())
         .stdout(Stdio::null())
         .spawn()

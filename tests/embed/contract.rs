@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkmill::embed::batch::Batcher;
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Backend, Batching, Embedder, Engine, Isa, Precision, PrecisionSetting, Role, load};
+use chunkmill::embed::{Backend, Batching, Embedder, Engine, Isa, ModelInput, Precision, PrecisionSetting, Role, load};
 use chunkmill::error::Error;
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Vec<Vec<f32>> {
     let encoded: Vec<_> = texts.iter().map(|text| embedder.encode(text, Role::Document).unwrap()).collect();
     let ids: Vec<&[u32]> = encoded.iter().map(|text| text.ids.as_slice()).collect();
-    embedder.embed(&ids).unwrap().chunks(embedder.info().dim).map(<[f32]>::to_vec).collect()
+    embedder.embed_ids(&ids).unwrap().chunks(embedder.info().dim).map(<[f32]>::to_vec).collect()
 }
 
 /// Checks the promises of every embedder.
@@ -56,7 +56,7 @@ fn contract(embedder: &dyn Embedder, tolerance: &Tolerance) {
     assert_eq!(encoded.ids.len(), info.max_tokens, "cut to what the model reads");
     assert!(encoded.n_tokens > info.max_tokens, "and the cut is reported");
     assert!(!embedder.encode("", Role::Document).unwrap().ids.is_empty());
-    assert!(embedder.embed(&[]).unwrap().is_empty());
+    assert!(embedder.embed_ids(&[]).unwrap().is_empty());
 }
 
 fn tiny() -> (TempDir, Box<dyn Embedder>) {
@@ -64,6 +64,48 @@ fn tiny() -> (TempDir, Box<dyn Embedder>) {
     tiny_model(folder.path());
     let embedder = load(Engine::Candle, &ModelRef::Folder(folder.path().to_owned())).unwrap();
     (folder, embedder)
+}
+
+/// An embedder without a tokenizer, as a service is. It notes the texts of each batch.
+struct Service(Box<dyn Embedder>, std::sync::Mutex<Vec<Vec<(String, Role)>>>);
+
+impl Embedder for Service {
+    fn info(&self) -> &chunkmill::embed::ModelInfo {
+        self.0.info()
+    }
+    fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<chunkmill::embed::Encoded> {
+        Ok(chunkmill::embed::Encoded { ids: Vec::new(), n_tokens: text.len() })
+    }
+    fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
+        self.1.lock().unwrap().push(batch.iter().map(|input| (input.text.to_owned(), input.role)).collect());
+        let ids: Vec<Vec<u32>> = batch.iter().map(|input| vec![input.text.len() as u32, input.role as u32]).collect();
+        self.0.embed_ids(&ids.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+    fn counter(&self) -> &dyn chunkmill::tokens::TokenCounter {
+        self.0.counter()
+    }
+    fn batching(&self) -> Batching {
+        Batching { reads: chunkmill::embed::Reads::Text, tokens: 10, mixed: true, concurrent: false, remember: true }
+    }
+}
+
+#[test]
+fn an_embedder_without_a_tokenizer_gets_each_text_once_in_batches_of_its_size() {
+    let service = Service(load(Engine::Fake, &Default::default()).unwrap(), Default::default());
+    let texts = ["four", "seven77", "four", "6666 6", ""].map(str::to_owned);
+    let (stop, mut batcher) = (AtomicBool::new(false), chunkmill::embed::Batcher::new(&service, None));
+    let made = batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+    assert_eq!((made.computed, made.tokens_read, made.n_tokens), (4, 17, vec![4, 7, 4, 6, 0]));
+    let dim = service.info().dim;
+    assert_eq!(made.vectors[..dim], made.vectors[2 * dim..3 * dim], "equal texts have equal vectors");
+    let text = |text: &str| (text.to_owned(), Role::Document);
+    let batches = service.1.lock().unwrap().clone();
+    assert_eq!(batches, [vec![text("seven77")], vec![text("6666 6"), text("four"), text("")]]);
+    // Known texts are not sent again; the same text as a question is another one.
+    batcher.embed(&texts, Role::Document, &stop, &|_, _| ()).unwrap();
+    assert_eq!(service.1.lock().unwrap().len(), 2);
+    let asked = batcher.embed(&["four".to_owned()], Role::Query, &stop, &|_, _| ()).unwrap();
+    assert!(asked.computed == 1 && asked.vectors[..] != made.vectors[..dim]);
 }
 
 #[test]
@@ -206,9 +248,9 @@ fn each_text_is_embedded_once_and_batches_keep_their_budget() {
         fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<chunkmill::embed::Encoded> {
             self.0.encode(text, role)
         }
-        fn embed(&self, batch: &[&[u32]]) -> chunkmill::error::Result<Vec<f32>> {
-            assert!(self.2 || batch.iter().all(|ids| ids.len() == batch[0].len()), "one length in a batch");
-            let tokens = batch.iter().map(|ids| ids.len()).sum::<usize>();
+        fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
+            assert!(self.2 || batch.iter().all(|input| input.ids.len() == batch[0].ids.len()), "one length in a batch");
+            let tokens = batch.iter().map(|input| input.ids.len()).sum::<usize>();
             assert!(tokens <= 40 || batch.len() == 1, "{tokens} tokens in a batch of 40");
             self.1.lock().unwrap().push(batch.len());
             self.0.embed(batch)
@@ -317,7 +359,7 @@ fn other_poolings_prompts_and_the_case_rule_are_honoured() {
     let vector = |role: Role, text: &str| {
         let embedder = load(Engine::Candle, &model).unwrap();
         let ids = embedder.encode(text, role).unwrap().ids;
-        (embedder.embed(&[&ids]).unwrap(), embedder.info().fingerprint.clone())
+        (embedder.embed_ids(&[&ids]).unwrap(), embedder.info().fingerprint.clone())
     };
     let (mean, mean_fingerprint) = vector(Role::Query, "the cat");
     for mode in ["pooling_mode_cls_token", "pooling_mode_max_tokens", "pooling_mode_lasttoken"] {

@@ -106,7 +106,7 @@ fn a_document_within_the_limit_whose_chunk_is_all_of_it_is_read_as_a_text_is() {
     assert_eq!([before, ids, after].concat(), whole);
     let sum =
         by_token.sums(&[&Window { ids: whole.clone(), ranges: std::iter::once(0..whole.len()).collect() }]).unwrap();
-    let vector = embedder.embed(&[&whole]).unwrap();
+    let vector = embedder.embed_ids(&[&whole]).unwrap();
     assert!(cosine(&vector, &sum.iter().map(|&x| f64::from(x)).collect::<Vec<_>>()) > 0.999_999);
 }
 

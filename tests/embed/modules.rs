@@ -53,7 +53,7 @@ fn vector(folder: &Path) -> Vec<f32> {
     let of = |engine| {
         let embedder = open(folder, engine).unwrap();
         let ids = embedder.encode(TEXT, Role::Document).unwrap().ids;
-        let vector = embedder.embed(&[&ids]).unwrap();
+        let vector = embedder.embed_ids(&[&ids]).unwrap();
         assert_eq!(vector.len(), embedder.info().dim);
         vector
     };
@@ -96,7 +96,7 @@ fn a_weighted_mean_counts_later_tokens_more() {
         let folder = model(&[pooling(&[mode])]);
         let embedder = open(folder.path(), Engine::Candle).unwrap();
         let ids = embedder.encode(text, Role::Document).unwrap().ids;
-        (ids.len(), embedder.embed(&[&ids]).unwrap())
+        (ids.len(), embedder.embed_ids(&[&ids]).unwrap())
     };
     // An empty text has two special tokens, and the second one counts twice.
     let (count, weighted) = of("weightedmean", "");
@@ -205,7 +205,7 @@ fn the_first_dimensions_are_kept_if_the_model_says_that_they_suffice() {
     };
     let vector = |embedder: &dyn Embedder| {
         let ids = embedder.encode(TEXT, Role::Document).unwrap().ids;
-        embedder.embed(&[&ids]).unwrap()
+        embedder.embed_ids(&[&ids]).unwrap()
     };
     let refused = cut(32, false).err().unwrap();
     assert!(refused.contains("does not list 32 among its Matryoshka dimensions: none"), "{refused}");

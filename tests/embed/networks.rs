@@ -85,7 +85,7 @@ fn ids(embedder: &dyn Embedder) -> Vec<Vec<u32>> {
 
 /// Returns each text's vector, computed alone.
 fn alone(embedder: &dyn Embedder) -> Vec<Vec<f32>> {
-    ids(embedder).iter().map(|ids| embedder.embed(&[ids]).unwrap()).collect()
+    ids(embedder).iter().map(|ids| embedder.embed_ids(&[ids]).unwrap()).collect()
 }
 
 fn vectors(tiny: Tiny, backend: impl Into<Backend>) -> Vec<Vec<f32>> {
@@ -128,7 +128,7 @@ fn every_family_runs_and_padding_changes_nothing() {
         let ids = ids(embedder.as_ref());
         assert_eq!(ids[5].len(), 40, "the longest text is cut");
         let batch: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
-        let together = embedder.embed(&batch).unwrap();
+        let together = embedder.embed_ids(&batch).unwrap();
         let together: Vec<Vec<f32>> = together.chunks(tiny.hidden).map(<[f32]>::to_vec).collect();
         let far = farthest(&alone, &together);
         assert!(far < 1e-5, "{tiny:?}: {far} between texts alone and padded together");
@@ -156,7 +156,7 @@ fn a_first_token_computed_alone_has_the_state_that_it_has_among_all() {
                 let [first, among] = folders.each_ref().map(|folder| {
                     let embedder = open(folder.path(), backend);
                     let ids = ids(embedder.as_ref());
-                    embedder.embed(&ids.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
+                    embedder.embed_ids(&ids.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
                 });
                 let among: Vec<f32> =
                     among.chunks(2 * tiny.hidden).flat_map(|both| &both[..tiny.hidden]).copied().collect();
@@ -182,7 +182,7 @@ fn our_encoder_agrees_with_candle() {
             assert!(far < 1e-5, "{tiny:?} with {isa}: {far}");
             let ids = ids(embedder.as_ref());
             let batch: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
-            assert_eq!(embedder.embed(&batch).unwrap(), ours.concat(), "{tiny:?} with {isa}: not a bit differs");
+            assert_eq!(embedder.embed_ids(&batch).unwrap(), ours.concat(), "{tiny:?} with {isa}: not a bit differs");
         }
         let embedder = open(folder.path(), Engine::Auto);
         assert_eq!(embedder.info().engine, Engine::Cpu, "{tiny:?}");
@@ -248,7 +248,7 @@ fn decoders_read_long_texts_as_their_authors_do() {
         let folder = written(Tiny { max_tokens: 1300, ..tiny });
         let embedder = open(folder.path(), Engine::Candle);
         let ids = embedder.encode(&long(LONG), Role::Document).unwrap().ids;
-        let vector = embedder.embed(&[&ids]).unwrap();
+        let vector = embedder.embed_ids(&[&ids]).unwrap();
         for (index, (x, y)) in vector.iter().zip(golden).enumerate() {
             assert!((x - y).abs() < 2e-6, "{tiny:?}: value {index} is {x}, not {y}");
         }
@@ -271,7 +271,8 @@ fn writes_the_models_of_the_golden_vectors() {
 
 #[test]
 fn padding_named_in_a_text_is_not_counted_where_positions_start_behind_it() {
-    let embed = |tiny: Tiny, backend: Backend, ids: &[u32]| open(written(tiny).path(), backend).embed(&[ids]).unwrap();
+    let embed =
+        |tiny: Tiny, backend: Backend, ids: &[u32]| open(written(tiny).path(), backend).embed_ids(&[ids]).unwrap();
     for family in ["bert", "roberta"] {
         let tiny = Tiny::new(family, 48, 3);
         let ids = [0, 4, 1, 5, 6, 1, 7, 2];
@@ -292,9 +293,9 @@ fn a_token_without_a_vector_is_an_error() {
     for backend in [Engine::Candle.into(), precision(Precision::F32), precision(Precision::Int8)] {
         let embedder = open(folder.path(), backend);
         let known = embedder.encode("the cat", Role::Document).unwrap().ids;
-        assert!(embedder.embed(&[&known]).is_ok());
+        assert!(embedder.embed_ids(&[&known]).is_ok());
         let unknown = embedder.encode("the mat .", Role::Document).unwrap().ids;
-        assert!(embedder.embed(&[&unknown]).is_err(), "{backend:?}");
+        assert!(embedder.embed_ids(&[&unknown]).is_err(), "{backend:?}");
     }
 }
 
@@ -373,7 +374,7 @@ fn roberta_reads_as_many_tokens_as_it_has_positions_behind_the_padding() {
             let long = "the cat ".repeat(100);
             let ids = embedder.encode(&long, Role::Document).unwrap().ids;
             assert_eq!(ids.len(), if family == "roberta" { 62 } else { 64 });
-            assert!(embedder.embed(&[&ids]).is_ok(), "{family} through {engine}");
+            assert!(embedder.embed_ids(&[&ids]).is_ok(), "{family} through {engine}");
         }
     }
 }
@@ -507,10 +508,10 @@ fn long_texts_too() {
         let candle = open(folder.path(), Engine::Candle);
         let ids = [3000, 1500].map(|words| candle.encode(&long(words), Role::Document).unwrap().ids);
         assert_eq!(ids.each_ref().map(Vec::len), [2500, 1558]);
-        let theirs = ids.each_ref().map(|ids| candle.embed(&[ids]).unwrap());
+        let theirs = ids.each_ref().map(|ids| candle.embed_ids(&[ids]).unwrap());
         for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
             let ours = open(folder.path(), in_floats(isa));
-            let ours = ids.each_ref().map(|ids| ours.embed(&[ids]).unwrap());
+            let ours = ids.each_ref().map(|ids| ours.embed_ids(&[ids]).unwrap());
             let far = farthest(&theirs, &ours);
             assert!(far < 1e-5, "{family} with {isa}: {far}");
         }
@@ -534,7 +535,7 @@ fn fewer_bits_change_little_in_every_family() {
                 }
                 let ids = ids(embedder.as_ref());
                 let batch: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
-                assert_eq!(embedder.embed(&batch).unwrap(), fewer.concat(), "{tiny:?} in {precision} with {isa}");
+                assert_eq!(embedder.embed_ids(&batch).unwrap(), fewer.concat(), "{tiny:?} in {precision} with {isa}");
             }
         }
     }

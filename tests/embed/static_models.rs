@@ -58,7 +58,7 @@ fn open(folder: &Path) -> Box<dyn Embedder> {
 
 fn vector(embedder: &dyn Embedder, text: &str) -> Vec<f32> {
     let ids = embedder.encode(text, Role::Document).unwrap().ids;
-    embedder.embed(&[&ids]).unwrap()
+    embedder.embed_ids(&[&ids]).unwrap()
 }
 
 /// Returns the mean of rows, each multiplied by a weight, scaled to length 1.
@@ -170,7 +170,7 @@ fn damaged_tables_and_settings_that_a_table_cannot_have_are_refused() {
     let folder = model("", Some(modules("")), None, &[("embeddings", table(7))]);
     let embedder = open(folder.path());
     let ids = embedder.encode("cat sat", Role::Document).unwrap().ids;
-    let error = embedder.embed(&[&ids]).unwrap_err().to_string();
+    let error = embedder.embed_ids(&[&ids]).unwrap_err().to_string();
     assert!(error.contains("token 8 is not among its 7 tokens"), "{error}");
 }
 

@@ -62,9 +62,21 @@ impl Service {
     }
 
     pub fn status(status: &str, body: &str) -> Self {
-        let length = body.len();
-        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n");
-        Self::raw(format!("{head}Location: http://127.0.0.1:1/\r\n\r\n{body}"), Duration::ZERO)
+        Self::raw(response(status, "", body), Duration::ZERO)
+    }
+
+    /// Answers the first requests with these responses, and all others with the last one.
+    fn in_turn(responses: Vec<String>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            for (at, stream) in listener.incoming().flatten().enumerate() {
+                let _ = serve(stream, &responses[at.min(responses.len() - 1)], Duration::ZERO, &seen);
+            }
+        });
+        Self { endpoint, requests }
     }
 
     pub fn saying(text: &str) -> Self {
@@ -79,6 +91,12 @@ impl Service {
     fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
+}
+
+fn response(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n");
+    format!("{head}{headers}Location: http://127.0.0.1:1/\r\n\r\n{body}")
 }
 
 fn serve(mut stream: TcpStream, response: &str, after: Duration, seen: &Mutex<Vec<Request>>) -> std::io::Result<()> {
@@ -294,6 +312,11 @@ fn an_endpoint_that_fails_is_exit_code_5_with_its_reason() {
             "<h1>\u{1b}[2JOops</h1>",
             "answers 500 Internal Server Error: <h1>\\x1b[2JOops</h1>",
         ),
+        (
+            "429 Too Many Requests",
+            r#"{"error": {"code": "insufficient_quota", "message": "You exceeded your quota"}}"#,
+            "answers 429 Too Many Requests: You exceeded your quota",
+        ),
         ("307 Temporary Redirect", "", "redirects are not followed"),
         ("200 OK", "<html>hello</html>", "its answer is not understood"),
         ("200 OK", r#"{"choices": []}"#, "its answer contains no choice"),
@@ -304,7 +327,8 @@ fn an_endpoint_that_fails_is_exit_code_5_with_its_reason() {
         let (code, out, err) = asked(home.path(), &service.endpoint, &[]);
         assert_eq!((code, out.as_str()), (5, ""), "{status} {body}: {err}");
         assert!(err.contains(problem) && err.contains("help: ") && err.contains(&service.endpoint), "{problem}: {err}");
-        assert_eq!(service.requests().len(), 1, "it is asked once");
+        let times = if status.starts_with('5') { 3 } else { 1 };
+        assert_eq!(service.requests().len(), times, "{status}");
     }
     // A reply that breaks off, and one that is too long.
     let service = Service::raw("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"choices\"".to_owned(), Duration::ZERO);
@@ -316,6 +340,24 @@ fn an_endpoint_that_fails_is_exit_code_5_with_its_reason() {
     let (code, _, err) = asked(home.path(), &service.endpoint, &[]);
     assert_eq!(code, 5);
     assert!(err.contains("is over 16777216 bytes"), "{err}");
+}
+
+#[test]
+fn a_service_that_is_busy_is_asked_again_when_it_says() {
+    let home = home();
+    let busy = response("503 Service Unavailable", "Retry-After: 1\r\n", "busy");
+    let answer = response("200 OK", "", r#"{"choices": [{"message": {"content": "Thirty days [1]."}}]}"#);
+    let service = Service::in_turn(vec![busy.clone(), answer]);
+    let start = Instant::now();
+    let (code, out, err) = asked(home.path(), &service.endpoint, &[]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("Thirty days [1]."), "{out}");
+    assert!(service.requests().len() == 2 && start.elapsed() >= Duration::from_secs(1));
+    // Not if there is no time to wait.
+    let service = Service::in_turn(vec![busy]);
+    let (code, _, err) = asked(home.path(), &service.endpoint, &["--answer-timeout", "1"]);
+    assert_eq!(code, 5);
+    assert!(err.contains("answers 503 Service Unavailable: busy") && service.requests().len() == 1, "{err}");
 }
 
 #[test]

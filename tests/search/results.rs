@@ -10,7 +10,9 @@ use chunkmill::chunk::Spec;
 use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
-use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
+use chunkmill::embed::{
+    Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+};
 use chunkmill::job::{self, Job};
 use chunkmill::search::{
     FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
@@ -57,14 +59,13 @@ impl Embedder for Coarse {
     }
 
     fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<Encoded> {
-        // The text itself, byte by byte, which lets `embed` hash it.
-        let ids: Vec<u32> = [0].into_iter().chain(text.bytes().map(u32::from)).collect();
-        Ok(Encoded { n_tokens: ids.len(), ids })
+        // Like a service, it reads texts and has no tokenizer.
+        Ok(Encoded { n_tokens: text.len(), ids: Vec::new() })
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> chunkmill::error::Result<Vec<f32>> {
-        let text = |ids: &&[u32]| String::from_utf8(ids[1..].iter().map(|&id| id as u8).collect()).unwrap();
-        Ok(batch.iter().flat_map(|ids| Self::vector(&text(ids))).collect())
+    fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
+        assert!(batch.iter().all(|input| input.ids.is_empty()));
+        Ok(batch.iter().flat_map(|input| Self::vector(input.text)).collect())
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -72,7 +73,7 @@ impl Embedder for Coarse {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Text, tokens: 2048, mixed: true, concurrent: true, remember: true }
     }
 }
 

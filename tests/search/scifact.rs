@@ -73,7 +73,7 @@ fn figures(
     for query in queries {
         let Some(relevant) = judged.get(query["_id"].as_str().unwrap()) else { continue };
         let ids = embedder.encode(query["text"].as_str().unwrap(), Role::Query).unwrap().ids;
-        let vector = embedder.embed(&[&ids]).unwrap();
+        let vector = embedder.embed_ids(&[&ids]).unwrap();
         let found = searcher.nearest(&[&vector], 100, &Filter::default()).unwrap().remove(0);
         let doc = |row| searcher.place(row).document.doc_id.trim_end_matches(".txt").to_owned();
         let ranked: Vec<String> = found.iter().map(|found| doc(found.row)).collect();

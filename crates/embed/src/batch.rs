@@ -18,7 +18,7 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Embedder, ModelInfo, Role, finite};
+use crate::embedder::{Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, finite};
 use crate::late::{Part, Reading, Wanted};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
@@ -51,9 +51,27 @@ pub struct Batcher<'a> {
 
 #[derive(Clone, Copy)]
 struct Tokenized {
-    /// Hash of the token ids.
+    /// Hash of the token ids, or of the text if the embedder reads that.
     hash: Hash,
     n_tokens: usize,
+}
+
+/// A text whose vector is not known.
+struct UnknownText<'t> {
+    hash: Hash,
+    text: &'t str,
+    encoded: Encoded,
+}
+
+impl UnknownText<'_> {
+    /// Returns the number of tokens that the model reads, as far as we know.
+    fn len(&self) -> usize {
+        if self.encoded.ids.is_empty() { self.encoded.n_tokens } else { self.encoded.ids.len() }
+    }
+
+    fn input(&self, role: Role) -> ModelInput<'_> {
+        ModelInput { text: self.text, role, ids: &self.encoded.ids }
+    }
 }
 
 /// The vectors of a list of texts.
@@ -115,70 +133,77 @@ impl<'a> Batcher<'a> {
         if !embedder.batching().remember {
             return self.embed_all(texts, role, stop, progress);
         }
+        let reads = embedder.batching().reads;
         let dim = embedder.info().dim;
         let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
         let mut seen: HashSet<Hash> = HashSet::new();
-        let mut new: Vec<(Hash, &String)> = Vec::new();
+        let mut new: Vec<(Hash, &str)> = Vec::new();
         for (&hash, text) in hashes.iter().zip(texts) {
             let known = |hash| self.tokenized.get(hash).is_some_and(|of| self.remembered.contains_key(&of.hash));
             if !known(&hash) && seen.insert(hash) {
                 new.push((hash, text));
             }
         }
-        let encode = |&(hash, text): &(Hash, &String)| {
+        let encode = |&(hash, text)| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let encoded = embedder.encode(text, role)?;
-            let tokenized = Tokenized { hash: hash_ids(&encoded.ids), n_tokens: encoded.n_tokens };
-            Ok((hash, tokenized, encoded.ids))
+            let of_input = match reads {
+                Reads::Ids => hash_ids(&encoded.ids),
+                Reads::Text => hash,
+            };
+            let tokenized = Tokenized { hash: of_input, n_tokens: encoded.n_tokens };
+            Ok((hash, tokenized, UnknownText { hash: of_input, text, encoded }))
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
 
         // Texts with equal ids have equal vectors, so only the first of them is computed.
-        let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
+        let mut unique: Vec<UnknownText<'_>> = Vec::new();
         seen.clear();
-        for (hash, tokenized, ids) in encoded {
+        for (hash, tokenized, unknown) in encoded {
             self.tokenized.insert(hash, tokenized);
             if !self.remembered.contains_key(&tokenized.hash) && seen.insert(tokenized.hash) {
-                unique.push((tokenized.hash, ids));
+                unique.push(unknown);
             }
         }
         let mut place: HashMap<Hash, Cow<'_, [f32]>> = HashMap::new();
         if let Some((cache, space)) = &self.cache {
-            let wanted: Vec<Hash> = unique.iter().map(|&(hash, _)| hash).collect();
+            let wanted: Vec<Hash> = unique.iter().map(|unknown| unknown.hash).collect();
             let found = wanted.iter().zip(cache.get(space, &wanted));
             place.extend(found.filter_map(|(&hash, vector)| Some((hash, vector?.into()))));
-            unique.retain(|(hash, _)| !place.contains_key(hash));
+            unique.retain(|unknown| !place.contains_key(&unknown.hash));
         }
         let cached = place.len();
         if cached > 0 {
             progress(cached, 0);
         }
-        unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        let batches = self.cut(&unique, |(_, ids)| ids.len());
-        let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
+        unique.sort_by(|a, b| {
+            b.len().cmp(&a.len()).then_with(|| (&a.encoded.ids, a.text).cmp(&(&b.encoded.ids, b.text)))
+        });
+        let batches = self.cut(&unique, UnknownText::len);
+        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<f32>> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let ids: Vec<&[u32]> = batch.iter().map(|(_, ids)| ids.as_slice()).collect();
-            let vectors = embedder.embed(&ids)?;
+            let inputs: Vec<ModelInput<'_>> = batch.iter().map(|unknown| unknown.input(role)).collect();
+            let vectors = embedder.embed(&inputs)?;
             if let Some((cache, space)) = &self.cache {
-                cache.put(space, batch.iter().map(|&(hash, _)| hash).zip(vectors.chunks(dim)));
+                cache.put(space, batch.iter().map(|unknown| unknown.hash).zip(vectors.chunks(dim)));
             }
-            progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
+            progress(batch.len(), batch.iter().map(UnknownText::len).sum());
             Ok(vectors)
         };
         let computed = self.run(&batches, run)?;
         let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
-        place.extend(unique.iter().map(|&(hash, _)| hash).zip(computed));
+        place.extend(unique.iter().map(|unknown| unknown.hash).zip(computed));
 
         let mut result = Embedded {
             vectors: Vec::with_capacity(texts.len() * dim),
             n_tokens: Vec::with_capacity(texts.len()),
             computed: unique.len(),
             cached,
-            tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
+            tokens_read: unique.iter().map(UnknownText::len).sum(),
             max_tokens: embedder.info().max_tokens,
         };
         for hash in &hashes {
@@ -217,11 +242,17 @@ impl<'a> Batcher<'a> {
                 return Err(Error::Interrupted);
             }
             let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
-            let ids: Vec<&[u32]> = encoded.iter().map(|encoded| encoded.ids.as_slice()).collect();
-            let vectors = self.embedder.embed(&ids)?;
-            let tokens_read = ids.iter().map(|ids| ids.len()).sum();
+            let unknown = texts.iter().zip(encoded).map(|(text, encoded)| UnknownText {
+                hash: Hash::from_bytes([0; 32]),
+                text,
+                encoded,
+            });
+            let unknown: Vec<UnknownText<'_>> = unknown.collect();
+            let inputs: Vec<ModelInput<'_>> = unknown.iter().map(|unknown| unknown.input(role)).collect();
+            let vectors = self.embedder.embed(&inputs)?;
+            let tokens_read = unknown.iter().map(UnknownText::len).sum();
             progress(texts.len(), tokens_read);
-            Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
+            Ok((vectors, unknown.iter().map(|unknown| unknown.encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
         };
         let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
         Ok(Embedded {

@@ -9,7 +9,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::{Breaks, Ends, TokenCounter, word_ends};
 
 use crate::backend::Engine;
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, normalize};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, normalize};
 use crate::kernel::Precision;
 use crate::late;
 use crate::late::{Token, TokenEmbedder, Window};
@@ -60,10 +60,11 @@ impl Embedder for Fake {
         Ok(Encoded { ids, n_tokens })
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let mut vectors = vec![0.0; batch.len() * DIM];
         for (vector, ids) in vectors.chunks_mut(DIM).zip(batch) {
-            for &id in *ids {
+            for &id in ids {
                 add(id, vector);
             }
             // A fraction, which no sum of whole numbers can cancel, keeps every vector from being zero.
@@ -78,7 +79,7 @@ impl Embedder for Fake {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

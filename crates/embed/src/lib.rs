@@ -37,7 +37,6 @@
 //! | [`batch`] | Which texts are computed together? → `Batcher` |
 //! | `load` | Which embedder runs a model? |
 
-#[cfg(feature = "http")]
 pub mod http;
 
 pub mod hub;
@@ -114,7 +113,9 @@ pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
 #[doc(hidden)]
 pub use batch::{Batcher, Embedded};
 pub use cache::Cache;
-pub use embedder::{Batching, Embedder, Encoded, MAX_DIM, ModelInfo, QueryModel, Role, ZERO_VECTOR, is_zero, query};
+pub use embedder::{
+    Batching, Embedder, Encoded, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero, query,
+};
 pub use kernel::{Isa, Precision};
 #[doc(hidden)]
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};

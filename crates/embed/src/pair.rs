@@ -5,7 +5,7 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, QueryModel, Role};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, QueryModel, Role};
 use crate::late::TokenEmbedder;
 
 /// A model for documents and one for queries.
@@ -50,7 +50,7 @@ impl Embedder for Pair {
         self.documents.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
         self.documents.embed(batch)
     }
 

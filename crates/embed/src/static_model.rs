@@ -9,7 +9,7 @@ use chunkmill_base::value;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, failed, finite};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, failed, finite};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::Precision;
@@ -131,7 +131,8 @@ impl Embedder for Table {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let mut vectors = Vec::with_capacity(batch.len() * self.info.dim);
         for ids in batch {
             self.check(ids)?;
@@ -153,7 +154,7 @@ impl Embedder for Table {
 
     fn batching(&self) -> Batching {
         // Batches only distribute the work to threads.
-        Batching { tokens: 1 << 15, mixed: true, concurrent: true, remember: false }
+        Batching { reads: Reads::Ids, tokens: 1 << 15, mixed: true, concurrent: true, remember: false }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

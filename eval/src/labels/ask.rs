@@ -203,7 +203,7 @@ impl Proposer {
         let sentences = passages(text, range);
         let near = |range: &Range<usize>| {
             let encoded = self.embedder.encode(&text[range.clone()], Role::Document)?;
-            let vector = self.embedder.embed(&[&encoded.ids])?;
+            let vector = self.embedder.embed_ids(&[&encoded.ids])?;
             Ok(vector.iter().zip(question).map(|(a, b)| a * b).sum::<f32>())
         };
         let near: Vec<f32> = sentences.iter().map(near).collect::<Result<_>>()?;

@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
             let embedder = embed::load(backend, &model)?;
             let info = embedder.info();
             let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
-            let vector = embedder.embed(&[&ids])?;
+            let vector = embedder.embed_ids(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print(format!(
                 "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",

@@ -17,7 +17,7 @@ use chunkmill_text::tokens::TokenCounter;
 use network::{Family, Network, SUPPORTED};
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, failed};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, failed};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::{Isa, Precision};
@@ -92,16 +92,21 @@ impl Embedder for Candle {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let width = batch.iter().map(|ids| ids.len()).max().unwrap_or_default();
         if width == 0 {
             return Ok(vec![0.0; batch.len() * self.info.dim]);
         }
         if !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
-            return batch.iter().map(|ids| self.embed(&[ids])).collect::<Result<Vec<_>>>().map(|rows| rows.concat());
+            return batch
+                .iter()
+                .map(|ids| self.embed_ids(&[ids]))
+                .collect::<Result<Vec<_>>>()
+                .map(|rows| rows.concat());
         }
         let hidden = self.hidden;
-        let states = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
+        let states = self.forward(&batch, width).map_err(|error| failed("running the model")(&error))?;
         let texts = states.chunks(width * hidden).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * hidden]);
         self.head.vectors(texts, hidden, hidden)
     }
@@ -112,7 +117,7 @@ impl Embedder for Candle {
 
     fn batching(&self) -> Batching {
         // Small batches are fastest on a CPU, because their data stays in its cache.
-        Batching { tokens: 2048, mixed: false, concurrent: self.device.is_cpu(), remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: false, concurrent: self.device.is_cpu(), remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

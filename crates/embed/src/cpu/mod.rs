@@ -23,7 +23,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Dimensions, Engine};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role};
+use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::late::{self, Token, TokenEmbedder, Window};
@@ -65,10 +65,11 @@ impl Embedder for Cpu {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let stride = self.runner.encoder.stride();
         let wanted = if self.head.is_cls() { Tokens::First } else { Tokens::All };
-        self.runner.states(batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
+        self.runner.states(&batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -76,7 +77,7 @@ impl Embedder for Cpu {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: BATCH_TOKENS, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: BATCH_TOKENS, mixed: true, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

@@ -1,4 +1,4 @@
-//! Requests to web services: one client, with one kind of TLS, for the hub, object stores and language models.
+//! One client, with one kind of TLS.
 
 #[cfg(feature = "client")]
 use std::error::Error;

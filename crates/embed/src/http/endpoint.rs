@@ -17,9 +17,9 @@ value! {
     Endpoint: {"type": "string", "format": "uri"}
 }
 
-#[cfg(feature = "answer")]
 impl Endpoint {
-    pub(super) fn url(&self) -> &Url {
+    /// Returns the URL with everything in it, also credentials.
+    pub fn url(&self) -> &Url {
         &self.0
     }
 }
@@ -76,8 +76,8 @@ impl ApiKey {
 }
 
 impl ApiKey {
-    #[cfg(feature = "answer")]
-    pub(super) fn text(&self) -> &str {
+    /// Returns the key, to send it to its endpoint.
+    pub fn text(&self) -> &str {
         &self.0
     }
 }
@@ -88,7 +88,8 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-pub(super) fn without_credentials(mut url: Url) -> Url {
+/// Returns a URL without a user name and a password.
+pub fn without_credentials(mut url: Url) -> Url {
     // Both fail only for URLs without a host, and an endpoint has one.
     let _ = url.set_username("");
     let _ = url.set_password(None);
