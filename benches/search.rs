@@ -24,7 +24,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
 };
 use chunkmill::error::Result;
 use chunkmill::job::{Job, run};
@@ -94,10 +94,10 @@ impl Embedder for Directions {
         &self.0
     }
 
-    fn encode(&self, text: &str, _: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, _: Role) -> Result<EncodedText> {
         let hash = blake3::hash(text.as_bytes());
         let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-        Ok(Encoded { ids, n_tokens: 8 })
+        Ok(EncodedText { ids, n_tokens: 8 })
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {

@@ -268,6 +268,36 @@ fn all_files() -> Vec<(PathBuf, String)> {
     CRATES.iter().flat_map(of).collect()
 }
 
+/// A name that two types share says less than it could, and a reader meets the wrong one.
+#[test]
+fn a_type_has_its_name_alone_in_its_crate() {
+    // The flags of a command; a type that another one replaces if a feature is off; a part of the report's page.
+    let shared = ["Args", "Client", "Cost"];
+    let mut found = 0;
+    for krate in CRATES {
+        let mut places: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for file in files(&source(krate)) {
+            for line in fs::read_to_string(&file).unwrap().lines() {
+                let words: Vec<&str> = line.trim_start().split([' ', '<', '(', ';', ':']).collect();
+                let at = words.iter().take(3).position(|word| ["struct", "enum", "trait", "union"].contains(word));
+                let Some(name) =
+                    at.and_then(|at| words.get(at + 1)).filter(|name| name.starts_with(char::is_uppercase))
+                else {
+                    continue;
+                };
+                if line.trim_start().starts_with("//") || shared.contains(name) {
+                    continue;
+                }
+                found += 1;
+                if let Some(other) = places.insert((*name).to_owned(), file.clone()) {
+                    panic!("{name} is in {} and in {}", other.display(), file.display());
+                }
+            }
+        }
+    }
+    assert!(found > 600, "only {found} types were found");
+}
+
 #[test]
 fn only_the_embedder_knows_candle_and_only_the_command_line_knows_clap() {
     for (file, text) in all_files() {

@@ -236,14 +236,14 @@ impl Flaky {
 }
 
 impl Storage for Flaky {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn storage::Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn storage::OutputFile>> {
         self.operate("create", path, |state| {
             let before = state.save(path);
             let file = File::create(path)?;
             state.undo.push(Undo::Create { path: path.to_owned(), before });
             state.unsynced.insert(path.to_owned());
             let file = FlakyFile { disk: self.clone(), file, path: path.to_owned() };
-            Ok(Box::new(file) as Box<dyn storage::Output>)
+            Ok(Box::new(file) as Box<dyn storage::OutputFile>)
         })
     }
 
@@ -352,7 +352,7 @@ impl Write for FlakyFile {
     }
 }
 
-impl storage::Output for FlakyFile {
+impl storage::OutputFile for FlakyFile {
     fn sync(&mut self) -> io::Result<()> {
         self.disk.operate("sync", &self.path, |state| {
             state.unsynced.remove(&self.path);

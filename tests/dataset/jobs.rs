@@ -100,10 +100,10 @@ pub fn unsynced(path: &Path) -> Location {
 pub struct Unsynced;
 
 #[derive(Debug)]
-struct UnsyncedFile(Box<dyn storage::Output>);
+struct UnsyncedFile(Box<dyn storage::OutputFile>);
 
 impl Storage for Unsynced {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn storage::Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn storage::OutputFile>> {
         Ok(Box::new(UnsyncedFile(FileSystem.create(path)?)))
     }
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
@@ -132,7 +132,7 @@ impl Write for UnsyncedFile {
     }
 }
 
-impl storage::Output for UnsyncedFile {
+impl storage::OutputFile for UnsyncedFile {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -17,7 +17,7 @@ use chunkmill::dataset::{Dataset, Manifest, Sweep, Verification, gc, verify};
 use chunkmill::error::{Error, exit};
 use chunkmill::job::{self, Event, Job};
 use chunkmill::search::{Mode, Query, Searcher};
-use chunkmill::storage::{Entry, Input, Location, ObjectStorage, Output, Storage, Version};
+use chunkmill::storage::{Entry, Input, Location, ObjectStorage, OutputFile, Storage, Version};
 use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use proptest::prelude::*;
@@ -232,7 +232,7 @@ impl Mortal {
 }
 
 impl Storage for Mortal {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>> {
         self.alive()?;
         self.storage.create(path)
     }
@@ -444,7 +444,7 @@ impl Spiteful {
 }
 
 impl Storage for Spiteful {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>> {
         self.storage.create(path)
     }
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {

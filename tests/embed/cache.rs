@@ -10,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blake3::Hash;
-use chunkmill::embed::batch::Embedded;
+use chunkmill::embed::batch::EmbeddingResult;
 use chunkmill::embed::cache::{MIN_LIMIT, Space};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Batcher, Batching, Cache, Embedder, Encoded, Engine, ModelInfo, ModelInput, Role, load};
+use chunkmill::embed::{Batcher, Batching, Cache, Embedder, EncodedText, Engine, ModelInfo, ModelInput, Role, load};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -53,7 +53,7 @@ fn fake() -> Box<dyn Embedder> {
     load(Engine::Fake, &ModelRef::default()).unwrap()
 }
 
-fn embed(embedder: &dyn Embedder, cache: Option<&Cache>, texts: &[String]) -> Embedded {
+fn embed(embedder: &dyn Embedder, cache: Option<&Cache>, texts: &[String]) -> EmbeddingResult {
     let stop = AtomicBool::new(false);
     Batcher::new(embedder, None).with_cache(cache).embed(texts, Role::Document, &stop, &|_, _| ()).unwrap()
 }
@@ -564,7 +564,7 @@ impl Embedder for Slow {
     fn info(&self) -> &ModelInfo {
         self.fake.info()
     }
-    fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<EncodedText> {
         self.fake.encode(text, role)
     }
     fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {

@@ -73,8 +73,8 @@ impl Embedder for Service {
     fn info(&self) -> &chunkmill::embed::ModelInfo {
         self.0.info()
     }
-    fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<chunkmill::embed::Encoded> {
-        Ok(chunkmill::embed::Encoded { ids: Vec::new(), n_tokens: text.len() })
+    fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<chunkmill::embed::EncodedText> {
+        Ok(chunkmill::embed::EncodedText { ids: Vec::new(), n_tokens: text.len() })
     }
     fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
         self.1.lock().unwrap().push(batch.iter().map(|input| (input.text.to_owned(), input.role)).collect());
@@ -245,7 +245,7 @@ fn each_text_is_embedded_once_and_batches_keep_their_budget() {
         fn info(&self) -> &chunkmill::embed::ModelInfo {
             self.0.info()
         }
-        fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<chunkmill::embed::Encoded> {
+        fn encode(&self, text: &str, role: Role) -> chunkmill::error::Result<chunkmill::embed::EncodedText> {
             self.0.encode(text, role)
         }
         fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Batcher, Cache, Embedded, Embedder, Engine, Passage, Reading, Window, load};
+use chunkmill::embed::{Batcher, Cache, Embedder, EmbeddingResult, Engine, Passage, Reading, Window, load};
 use tempfile::TempDir;
 
 use crate::common::{folder, run};
 use crate::tiny::tiny_model;
 
-fn read(batcher: &mut Batcher<'_>, readings: &[Reading]) -> Embedded {
+fn read(batcher: &mut Batcher<'_>, readings: &[Reading]) -> EmbeddingResult {
     batcher.read(readings, &AtomicBool::new(false), &|_, _| ()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use chunkmill::dataset::{Dataset, Table};
 use chunkmill::document::name;
 use chunkmill::search::{
-    FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Searcher, Share, Weight,
+    FieldWeights, Filter, FoundChunk, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Searcher, Share, Weight,
 };
 use tempfile::TempDir;
 
@@ -313,7 +313,7 @@ fn recency_and_links_are_terms_of_the_same_sum() {
         found
             .into_iter()
             .map(|f| (searcher.place(f.row).document.doc_id.clone(), f))
-            .collect::<HashMap<String, Found>>()
+            .collect::<HashMap<String, FoundChunk>>()
     };
     let ranking = Ranking { document: Weight::ZERO, graph_seeds: 1, ..Ranking::default() };
     let (hybrid, graph) = (ask(Mode::Hybrid, ranking), ask(Mode::Graph, ranking));
@@ -340,8 +340,8 @@ fn a_context_takes_what_promises_most_for_its_tokens() {
         let rows = 0..searcher.len() as u32;
         rows.into_iter().find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
     };
-    let found: Vec<Found> = [("Long", 2.0), ("Short", 1.9), ("Other", 1.6), ("Next", 1.55)]
-        .map(|(heading, score)| Found { row: row(heading), score, parts: Default::default() })
+    let found: Vec<FoundChunk> = [("Long", 2.0), ("Short", 1.9), ("Other", 1.6), ("Next", 1.55)]
+        .map(|(heading, score)| FoundChunk { row: row(heading), score, parts: Default::default() })
         .into();
     let headings = |packing, budget| {
         let context = searcher.context(&found, budget, packing).unwrap();
@@ -390,8 +390,8 @@ fn the_context_of_a_chunk_stands_before_it_in_what_the_model_sees_and_nowhere_el
         let dataset = dataset(home.path(), &["docs"], &format!("heading-tokens {spec}"));
         let vectors = vectors(&dataset);
         let searcher = Searcher::open(dataset, None).unwrap();
-        let rows: Vec<Found> =
-            (0..vectors.len() as u32).map(|row| Found { row, score: 0.0, parts: Default::default() }).collect();
+        let rows: Vec<FoundChunk> =
+            (0..vectors.len() as u32).map(|row| FoundChunk { row, score: 0.0, parts: Default::default() }).collect();
         let hits = searcher.hits(&rows, false).unwrap();
         let mut seen: Vec<_> = hits.into_iter().map(|hit| hit.content).zip(vectors).collect();
         seen.sort_by(|a, b| a.0.cmp(&b.0));

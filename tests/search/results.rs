@@ -11,12 +11,12 @@ use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
 };
 use chunkmill::job::{self, Job};
 use chunkmill::search::{
-    FieldWeights, Filter, Found, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher, StoredAs,
-    Weight,
+    FieldWeights, Filter, FoundChunk, Fusion, LanguageSetting, Mode, Packing, Passage, Query, Ranking, Searcher,
+    StoredAs, Weight,
 };
 use chunkmill::tokens::{TokenCounter, cl100k};
 use proptest::prelude::*;
@@ -58,9 +58,9 @@ impl Embedder for Coarse {
         &self.0
     }
 
-    fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<Encoded> {
+    fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<EncodedText> {
         // Like a service, it reads texts and has no tokenizer.
-        Ok(Encoded { n_tokens: text.len(), ids: Vec::new() })
+        Ok(EncodedText { n_tokens: text.len(), ids: Vec::new() })
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
@@ -144,8 +144,8 @@ fn no_field() -> FieldWeights {
 }
 
 /// Returns hits in a form that can be compared: score, document, position.
-fn seen(searcher: &Searcher, found: &[Found]) -> Vec<(f64, String, u32)> {
-    let one = |found: &Found| {
+fn seen(searcher: &Searcher, found: &[FoundChunk]) -> Vec<(f64, String, u32)> {
+    let one = |found: &FoundChunk| {
         let place = searcher.place(found.row);
         (found.score, place.document.doc_id.clone(), place.chunk_index)
     };
@@ -155,9 +155,9 @@ fn seen(searcher: &Searcher, found: &[Found]) -> Vec<(f64, String, u32)> {
 /// Returns all chunks by vector, computed from the texts alone: every dot product, sorted by score, document and
 /// position.
 fn by_hand(searcher: &Searcher, vector: &[f32], takes: impl Fn(u32) -> bool) -> Vec<(f64, String, u32)> {
-    let all: Vec<Found> = (0..u32::try_from(searcher.len()).unwrap())
+    let all: Vec<FoundChunk> = (0..u32::try_from(searcher.len()).unwrap())
         .filter(|&row| takes(row))
-        .map(|row| Found { row, score: 0.0, parts: Default::default() })
+        .map(|row| FoundChunk { row, score: 0.0, parts: Default::default() })
         .collect();
     let mut hits: Vec<(f64, String, u32)> = searcher
         .hits(&all, false)
@@ -393,7 +393,7 @@ fn every_heading_of_a_chunk_is_found_by_its_words() {
     let ranking = Ranking { fields: FieldWeights { headings: Weight::ONE, ..no_field() }, ..as_written() };
     let found = |text: &str| searcher.search(&Query { ranking, ..query(Mode::Keyword, text, None, 99) }).unwrap();
     let places = |text: &str| -> Vec<(String, String)> {
-        let place = |found: &Found| searcher.place(found.row);
+        let place = |found: &FoundChunk| searcher.place(found.row);
         found(text).iter().map(|hit| (place(hit).document.doc_id.clone(), place(hit).header_path.to_owned())).collect()
     };
     for key in ["alpha", "beta", "gamma"] {
@@ -637,7 +637,7 @@ fn graph_brings_in_what_is_linked_with_the_best_hits_both_ways() {
     let ranking = Ranking { vector: Weight::ZERO, ..as_written() };
     let ask = |mode, ranking, filter| {
         let found = searcher.search(&Query { ranking, filter, ..query(mode, "xylophone", Some(&vector), 99) }).unwrap();
-        let of = |found: Found| {
+        let of = |found: FoundChunk| {
             let place = searcher.place(found.row);
             (place.document.doc_id.clone(), place.heading_path.last().unwrap().clone(), found)
         };
@@ -849,9 +849,9 @@ fn a_context_is_never_over_its_budget_and_holds_no_byte_twice() {
 #[test]
 fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_too_large() {
     let (_home, searcher, documents) = context_searcher("heading-tokens max=60 overlap=20");
-    let all: Vec<Found> = (0..u32::try_from(searcher.len()).unwrap())
+    let all: Vec<FoundChunk> = (0..u32::try_from(searcher.len()).unwrap())
         .filter(|&row| searcher.place(row).document.path == "long.md")
-        .map(|row| Found { row, score: 1.0, parts: Default::default() })
+        .map(|row| FoundChunk { row, score: 1.0, parts: Default::default() })
         .collect();
     assert!(all.len() > 5);
     let context = searcher.context(&all.iter().rev().copied().collect::<Vec<_>>(), 100_000, Packing::Rank).unwrap();
@@ -863,7 +863,7 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
 
     let (_home, searcher, _) = context_searcher("none");
     let row = (0..6).find(|&row| searcher.place(row).document.path == "lines.md").unwrap();
-    let whole = [Found { row, score: 1.0, parts: Default::default() }];
+    let whole = [FoundChunk { row, score: 1.0, parts: Default::default() }];
     let context = searcher.context(&whole, 100, Packing::Rank).unwrap();
     let passage = &context.passages[0];
     assert!(passage.cut && context.tokens <= 100 && context.tokens > 80, "{context:?}");
@@ -885,9 +885,9 @@ proptest! {
         let (_, searcher) = SEARCHER.get_or_init(|| open(context_searcher("ragdocs min=20 max=200 overlap=60")));
         let rows = (0..searcher.len()).map(|at| (seed + at * step) % searcher.len()).take(40);
         let mut seen = HashSet::new();
-        let found: Vec<Found> = rows
+        let found: Vec<FoundChunk> = rows
             .filter(|row| seen.insert(*row))
-            .map(|row| Found { row: row as u32, score: 1.0, parts: Default::default() })
+            .map(|row| FoundChunk { row: row as u32, score: 1.0, parts: Default::default() })
             .collect();
         let packing = if evidence { Packing::Evidence } else { Packing::Rank };
         let context = searcher.context(&found, budget, packing).unwrap();

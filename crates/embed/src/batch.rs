@@ -18,8 +18,8 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, finite};
-use crate::late::{Part, Reading, Wanted};
+use crate::embedder::{Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::late::{Reading, WantedChunk, WindowPart};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
@@ -41,7 +41,7 @@ pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
     batch_tokens: usize,
     /// Tokenization results by hash of the text.
-    tokenized: HashMap<Hash, Tokenized>,
+    tokenized: HashMap<Hash, TokenizedText>,
     /// Vectors by hash of the ids that the model read.
     remembered: HashMap<Hash, Box<[f32]>>,
     capacity: usize,
@@ -50,7 +50,7 @@ pub struct Batcher<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Tokenized {
+struct TokenizedText {
     /// Hash of the token ids, or of the text if the embedder reads that.
     hash: Hash,
     n_tokens: usize,
@@ -60,7 +60,7 @@ struct Tokenized {
 struct UnknownText<'t> {
     hash: Hash,
     text: &'t str,
-    encoded: Encoded,
+    encoded: EncodedText,
 }
 
 impl UnknownText<'_> {
@@ -76,7 +76,7 @@ impl UnknownText<'_> {
 
 /// The vectors of a list of texts.
 #[derive(Debug, Default)]
-pub struct Embedded {
+pub struct EmbeddingResult {
     /// One vector per text in the order of the texts, row-major.
     pub vectors: Vec<f32>,
     /// Number of tokens of each text before truncation.
@@ -128,7 +128,7 @@ impl<'a> Batcher<'a> {
         role: Role,
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let embedder = self.embedder;
         if !embedder.batching().remember {
             return self.embed_all(texts, role, stop, progress);
@@ -153,7 +153,7 @@ impl<'a> Batcher<'a> {
                 Reads::Ids => hash_ids(&encoded.ids),
                 Reads::Text => hash,
             };
-            let tokenized = Tokenized { hash: of_input, n_tokens: encoded.n_tokens };
+            let tokenized = TokenizedText { hash: of_input, n_tokens: encoded.n_tokens };
             Ok((hash, tokenized, UnknownText { hash: of_input, text, encoded }))
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
@@ -198,7 +198,7 @@ impl<'a> Batcher<'a> {
         let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
         place.extend(unique.iter().map(|unknown| unknown.hash).zip(computed));
 
-        let mut result = Embedded {
+        let mut result = EmbeddingResult {
             vectors: Vec::with_capacity(texts.len() * dim),
             n_tokens: Vec::with_capacity(texts.len()),
             computed: unique.len(),
@@ -207,7 +207,7 @@ impl<'a> Batcher<'a> {
             max_tokens: embedder.info().max_tokens,
         };
         for hash in &hashes {
-            let Tokenized { hash, n_tokens } = self.tokenized[hash];
+            let TokenizedText { hash, n_tokens } = self.tokenized[hash];
             let vector = match place.get(&hash) {
                 Some(vector) => &**vector,
                 None => &*self.remembered[&hash],
@@ -236,7 +236,7 @@ impl<'a> Batcher<'a> {
         role: Role,
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let run = |texts: &[String]| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
@@ -255,7 +255,7 @@ impl<'a> Batcher<'a> {
             Ok((vectors, unknown.iter().map(|unknown| unknown.encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
         };
         let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
-        Ok(Embedded {
+        Ok(EmbeddingResult {
             vectors: parts.iter().map(|(vectors, ..)| vectors.as_slice()).collect::<Vec<_>>().concat(),
             n_tokens: parts.iter().flat_map(|(_, n_tokens, _)| n_tokens).copied().collect(),
             computed: texts.len(),
@@ -275,7 +275,7 @@ impl<'a> Batcher<'a> {
         readings: &[Reading],
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let info = self.embedder.info();
         let max_tokens = info.max_tokens;
         let embedder = self.embedder.by_token().ok_or_else(|| {
@@ -291,7 +291,7 @@ impl<'a> Batcher<'a> {
             go_on()?;
             reading.wanted(embedder, max_tokens)
         });
-        let wanted = wanted.collect::<Result<Vec<Vec<Wanted>>>>()?;
+        let wanted = wanted.collect::<Result<Vec<Vec<WantedChunk>>>>()?;
 
         // Each distinct vector once, and its position.
         let mut places: HashMap<Hash, usize> = HashMap::new();
@@ -322,7 +322,7 @@ impl<'a> Batcher<'a> {
             [] => Ok(Vec::new()),
             missing => reading.parts(missing, embedder, max_tokens),
         });
-        let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let parts: Vec<WindowPart> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         let mut order: Vec<usize> = (0..parts.len()).collect();
         let len = |&part: &usize| parts[part].window.ids.len();
         order.sort_by_key(|part| std::cmp::Reverse(len(part)));
@@ -367,8 +367,8 @@ impl<'a> Batcher<'a> {
         }
         progress(computed, 0);
         let all = wanted.iter().flatten();
-        let of = |wanted: &Wanted| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
-        Ok(Embedded {
+        let of = |wanted: &WantedChunk| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
+        Ok(EmbeddingResult {
             vectors: all.clone().flat_map(of).copied().collect(),
             n_tokens: all.map(|of| of.tokens.len()).collect(),
             computed,

@@ -23,7 +23,7 @@ pub enum Role {
 
 /// A text as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encoded {
+pub struct EncodedText {
     /// Token ids including special tokens, at most [`ModelInfo::max_tokens`]. Empty if the vocabulary of a static model
     /// covers none of the text, and if the embedder has no tokenizer.
     pub ids: Vec<u32>,
@@ -53,7 +53,7 @@ pub trait Embedder: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails.
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded>;
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText>;
 
     /// Embeds a batch: one vector of [`ModelInfo::dim`] values per text, row-major.
     ///

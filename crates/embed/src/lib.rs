@@ -111,10 +111,11 @@ mod load;
 
 pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
 #[doc(hidden)]
-pub use batch::{Batcher, Embedded};
+pub use batch::{Batcher, EmbeddingResult};
 pub use cache::Cache;
 pub use embedder::{
-    Batching, Embedder, Encoded, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero, query,
+    Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero,
+    query,
 };
 pub use kernel::{Isa, Precision};
 #[doc(hidden)]

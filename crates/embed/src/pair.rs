@@ -5,7 +5,7 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, QueryModel, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role};
 use crate::late::TokenEmbedder;
 
 /// A model for documents and one for queries.
@@ -46,7 +46,7 @@ impl Embedder for Pair {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.documents.encode(text, role)
     }
 

@@ -9,7 +9,7 @@ use chunkmill_base::value;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, failed, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed, finite};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::Precision;
@@ -127,7 +127,7 @@ impl Embedder for Table {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 

@@ -33,7 +33,7 @@ use chunkmill_base::error::{Error, Result};
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
-use super::workspace::{Present, Receipt, Workspace, check_folder, files_of, is_data_file, make_folder, receipts};
+use super::workspace::{PartReceipt, Present, Workspace, check_folder, files_of, is_data_file, make_folder, receipts};
 use super::{Manifest, card};
 use crate::storage::{Entry, Location, Storage, Version};
 
@@ -81,7 +81,7 @@ impl Staging {
         } else {
             staging.present.look(&staging.root, staging.workspace.files())?;
         }
-        for Receipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
+        for PartReceipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
             if staging.is_whole(&part) {
                 staging.finished.insert(index, part);
             }
@@ -152,7 +152,7 @@ impl Staging {
                 self.present.look(&self.root, &folder)?;
                 self.adopted.push(folder.clone());
             }
-            for Receipt { index, part } in receipts(self.storage(), &folder)? {
+            for PartReceipt { index, part } in receipts(self.storage(), &folder)? {
                 // A killed commit may already have renamed some files.
                 if !wants(index, &part) || !self.is_whole(&part) {
                     continue;
@@ -380,8 +380,9 @@ pub(crate) fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)
         let files = files_of(root, folder);
         let is_whole = |part: &Part| part.files.iter().all(|file| present.has(&files.join(&file.path), file));
         let receipts = receipts(root.storage(), folder)?.into_iter();
-        finished
-            .extend(receipts.filter(|receipt| is_whole(&receipt.part)).map(|Receipt { index, part }| (index, part)));
+        finished.extend(
+            receipts.filter(|receipt| is_whole(&receipt.part)).map(|PartReceipt { index, part }| (index, part)),
+        );
     }
     Ok(finished)
 }

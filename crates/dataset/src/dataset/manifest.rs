@@ -355,7 +355,7 @@ impl Manifest {
         if intact == Some(false) {
             return Err(damaged(&"its bytes have changed since they were written (their BLAKE3 is not its checksum)"));
         }
-        let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        let version: FormatVersion = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         version.refuse_newer(&path)?;
         if intact.is_none() && version.format_version >= FIRST_WITH_CHECKSUM {
             return Err(damaged(&"it does not end in its checksum"));
@@ -402,7 +402,7 @@ impl Manifest {
     pub(super) fn refuse_newer(root: &Location) -> Result<()> {
         let path = root.join(FILE);
         let bytes = root.read(FILE).ok().filter(|bytes| is_intact(bytes) != Some(false));
-        let version = bytes.and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+        let version = bytes.and_then(|bytes| serde_json::from_slice::<FormatVersion>(&bytes).ok());
         version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
@@ -433,11 +433,11 @@ fn is_intact(bytes: &[u8]) -> Option<bool> {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct FormatVersion {
     format_version: u32,
 }
 
-impl Version {
+impl FormatVersion {
     fn refuse_newer(&self, path: &Path) -> Result<()> {
         if self.format_version <= FORMAT_VERSION {
             return Ok(());

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::Manifest;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
-use crate::storage::{Location, Output, Storage};
+use crate::storage::{Location, OutputFile, Storage};
 
 /// Numbers for unfinished files: no two files of this process share a name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +40,7 @@ pub(crate) struct Workspace {
 
 /// A finished part, as the manifest will record it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Receipt {
+pub(super) struct PartReceipt {
     pub(super) index: usize,
     #[serde(flatten)]
     pub(super) part: Part,
@@ -121,7 +121,7 @@ impl Workspace {
     }
 
     /// Creates a file with a unique name that is read back before the run ends and is not part of the dataset.
-    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
+    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn OutputFile>)> {
         let path = self.folder.join(format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let file = self.storage().create(&path).map_err(Error::io("create", &path))?;
         Ok((path, file))
@@ -141,7 +141,7 @@ impl Workspace {
     /// # Errors
     /// [`Error::Io`]
     pub(crate) fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
-        let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
+        let text = serde_json::to_string(&PartReceipt { index, part: part.clone() }).unwrap_or_default();
         let mut staged = self.create()?;
         staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
         staged.flush().map_err(Error::io("write", &staged.path))?;
@@ -213,14 +213,14 @@ impl Present {
 ///
 /// # Errors
 /// [`Error::Io`] if a receipt cannot be read: it may belong to work that a later run resumes.
-pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Receipt>> {
+pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<PartReceipt>> {
     let entries = storage.list(folder).map_err(Error::io("list", folder))?.into_iter();
     let paths: Vec<PathBuf> =
         entries.filter(|entry| entry.name().starts_with("part-")).map(|entry| entry.path).collect();
     let mut receipts = Vec::with_capacity(paths.len());
     for (path, read) in paths.iter().zip(storage.read_all(&paths)) {
         match read {
-            Ok(text) => receipts.extend(serde_json::from_slice::<Receipt>(&text).ok()),
+            Ok(text) => receipts.extend(serde_json::from_slice::<PartReceipt>(&text).ok()),
             // A run that has ended has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(Error::io("read", path)(error)),
@@ -250,7 +250,7 @@ pub(super) fn is_data_file(path: &Path) -> bool {
 pub(super) struct StagedFile<'a> {
     workspace: &'a Workspace,
     path: PathBuf,
-    file: BufWriter<Box<dyn Output>>,
+    file: BufWriter<Box<dyn OutputFile>>,
     hasher: blake3::Hasher,
     bytes: u64,
 }

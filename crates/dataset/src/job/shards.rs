@@ -239,7 +239,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     let dataset = Dataset::find(out)?;
     let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let deleted = Leaving::find(job, out, dataset.as_ref(), &parts)?;
-    let recipe = inputs::Recipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info());
     let known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
     let mut documents = Changes::default();
@@ -436,7 +436,7 @@ pub fn run_shard(
         return Ok(committed(&manifest));
     }
     match make_shard(job, out, embedder, plan, shard, stop, watch) {
-        Ok(Made { parts, new, texts_embedded }) => {
+        Ok(AttemptResult { parts, new, texts_embedded }) => {
             let is_late = plan.committed(out)?.is_some();
             if is_late {
                 dataset::forget_attempts(out, &plan.id());
@@ -452,7 +452,7 @@ pub fn run_shard(
 }
 
 /// The result of an attempt.
-struct Made {
+struct AttemptResult {
     /// All parts of the shard.
     parts: Vec<(usize, Part)>,
     /// Number of parts that this attempt built.
@@ -469,14 +469,14 @@ fn make_shard(
     shard: usize,
     stop: &AtomicBool,
     watch: Watcher<'_>,
-) -> Result<Made> {
+) -> Result<AttemptResult> {
     let id = plan.id();
     let changed = |index| {
         let problem = format!("was made for other documents: part {index} has changed since");
         wrong(problem, "make a new plan; `chunkmill gc OUT --staging` removes what the shards of the old plan built")
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
-    let recipe = inputs::Recipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info());
     let mut all = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
         return Err(wrong("is for a different number of files", "make a new plan"));
@@ -526,7 +526,7 @@ fn make_shard(
         texts_embedded = built.texts_embedded;
         finished.extend(built.parts);
     }
-    Ok(Made { parts: finished.into_iter().collect(), new, texts_embedded })
+    Ok(AttemptResult { parts: finished.into_iter().collect(), new, texts_embedded })
 }
 
 /// Publishes the parts that the shards of a plan built, as one snapshot. Repeating it does nothing.

@@ -19,7 +19,7 @@ pub trait Storage: Debug + Send + Sync {
     ///
     /// # Errors
     /// The system's.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>>;
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>>;
 
     /// Creates a folder and its parents. Succeeds if it exists.
     ///
@@ -131,7 +131,7 @@ pub trait Storage: Debug + Send + Sync {
 
 /// A file that is being written.
 #[doc(hidden)]
-pub trait Output: Write + Debug + Send {
+pub trait OutputFile: Write + Debug + Send {
     /// Makes its contents durable.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub use entry::{Entry, Version};
 #[doc(hidden)]
 pub use file_system::FileSystem;
 #[doc(hidden)]
-pub use files::{Output, Storage};
+pub use files::{OutputFile, Storage};
 #[doc(hidden)]
 pub use input::Input;
 pub use location::Location;

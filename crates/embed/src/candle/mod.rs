@@ -14,10 +14,10 @@ use candle_core::{DType, Tensor};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_text::tokens::TokenCounter;
 
-use network::{Family, Network, SUPPORTED};
+use network::{CandleNetwork, Family, SUPPORTED};
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role, failed};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::{Isa, Precision};
@@ -33,7 +33,7 @@ pub(super) struct Candle {
     head: Head,
     /// Width of the network's states.
     hidden: usize,
-    network: Network,
+    network: CandleNetwork,
     device: candle_core::Device,
 }
 
@@ -88,7 +88,7 @@ impl Embedder for Candle {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 

@@ -23,13 +23,13 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Dimensions, Engine};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, ModelInput, Reads, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::late::{self, Token, TokenEmbedder, Window};
 use crate::model::Settings;
 use crate::tokenizer::ModelTokenizer;
-use encoder::Tokens;
+use encoder::StateSelection;
 pub(crate) use runner::Plan;
 use runner::{BATCH_TOKENS, Runner};
 
@@ -61,14 +61,14 @@ impl Embedder for Cpu {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let stride = self.runner.encoder.stride();
-        let wanted = if self.head.is_cls() { Tokens::First } else { Tokens::All };
+        let wanted = if self.head.is_cls() { StateSelection::First } else { StateSelection::All };
         self.runner.states(&batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
     }
 
@@ -97,7 +97,7 @@ impl TokenEmbedder for Cpu {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
         let stride = self.runner.encoder.stride();
-        self.runner.states(&batch, &[], Tokens::All, |texts| {
+        self.runner.states(&batch, &[], StateSelection::All, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
                 late::sum(tokens, stride, self.runner.hidden, &window.ranges, &mut sums);

@@ -17,7 +17,7 @@ use reqwest::redirect::{Attempt, Policy};
 use serde::Deserialize;
 
 use super::repository::{
-    Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
+    AnnouncedHash, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
     unwritable, variable,
 };
 use crate::http::{self, Pauses, Retry};
@@ -295,7 +295,7 @@ fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> 
     let mut staged = shared_file(folder).map_err(cannot_write)?;
     // git's hash starts with the length.
     let bytes = response.content_length().or((announced.len() == 64).then_some(0));
-    let mut hasher = bytes.and_then(|bytes| Announced::new(announced, bytes));
+    let mut hasher = bytes.and_then(|bytes| AnnouncedHash::new(announced, bytes));
     arrive(name, &mut response, |bytes| {
         staged.write_all(bytes).map_err(cannot_write)?;
         if let Some(hasher) = &mut hasher {

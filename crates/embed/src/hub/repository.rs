@@ -227,12 +227,12 @@ pub(super) fn differs(name: &str, found: &str, announced: &str, so: &str) -> Pro
 
 /// A hasher for either kind of hash that the hub announces: SHA-256 for a large file, git's own hash for a small
 /// one.
-pub(super) enum Announced {
+pub(super) enum AnnouncedHash {
     Sha256(Sha256),
     Git(Sha1),
 }
 
-impl Announced {
+impl AnnouncedHash {
     /// Creates a hasher for a file of this length; `None` if the announced text is not a hash.
     pub(super) fn new(announced: &str, bytes: u64) -> Option<Self> {
         match announced.len() {
@@ -260,7 +260,7 @@ impl Announced {
 /// Returns the hash of a file, of the announced kind; `None` if the announced text is not a hash.
 pub(super) fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
     let bytes = safely::read(path)?;
-    Ok(Announced::new(announced, bytes.len() as u64).map(|mut hasher| {
+    Ok(AnnouncedHash::new(announced, bytes.len() as u64).map(|mut hasher| {
         hasher.update(&bytes);
         hasher.finish()
     }))

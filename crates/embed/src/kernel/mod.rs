@@ -34,7 +34,7 @@ use std::ops::Range;
 
 pub use attention::{Attention, Distances};
 use attention::{Part, Running};
-use buffer::Words;
+use buffer::WordBuffer;
 pub use buffer::{Floats, Scratch};
 pub use factors::{Input, Matrix, OUTLIERS, Operand, PAD, Then};
 pub use isa::{Isa, Precision};
@@ -125,14 +125,14 @@ impl Kernel {
         let columns = bias.len().next_multiple_of(PAD);
         let mut matrix = Matrix {
             of: (self.isa, self.precision),
-            words: Words::new(depth * columns),
+            words: WordBuffer::new(depth * columns),
             depth,
             columns,
             bias: Floats::new(columns),
             chunk: self.chunk(depth, input),
             scales: Floats::default(),
             zeros: Vec::new(),
-            extra: Words::default(),
+            extra: WordBuffer::default(),
         };
         matrix.bias[..bias.len()].copy_from_slice(bias);
         let mut held = vec![0_u32; depth];

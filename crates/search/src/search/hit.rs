@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::query::Query;
 use super::searcher::Searcher;
-use crate::ranking::{DocumentInfo, Found, Parts};
+use crate::ranking::{DocumentInfo, FoundChunk, Parts};
 
 named! {
     /// The kind of results to show.
@@ -148,10 +148,10 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
+    pub fn hits(&self, found: &[FoundChunk], documents: bool) -> Result<Vec<Hit>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content", "metadata"])?;
-        let hit = |(rank, (found, [chunk_id, content, metadata])): (usize, (&Found, [String; 3]))| {
+        let hit = |(rank, (found, [chunk_id, content, metadata])): (usize, (&FoundChunk, [String; 3]))| {
             let place = self.place(found.row);
             Hit {
                 rank,
@@ -182,7 +182,7 @@ impl Searcher {
     /// [`Ranking::depth`](crate::ranking::Ranking::depth).
     pub fn documents(&self, query: &Query<'_>) -> Result<Vec<DocumentHit>> {
         let all = Query { k: self.len(), ..query.clone() };
-        let mut order: Vec<Vec<Found>> = Vec::new();
+        let mut order: Vec<Vec<FoundChunk>> = Vec::new();
         let mut places = HashMap::new();
         for found in self.search(&all)? {
             let doc = self.rows().row(found.row).doc;
@@ -195,9 +195,9 @@ impl Searcher {
                 Some(_) | None => {}
             }
         }
-        let flat: Vec<Found> = order.iter().flatten().copied().collect();
+        let flat: Vec<FoundChunk> = order.iter().flatten().copied().collect();
         let mut hits = self.hits(&flat, false)?.into_iter();
-        let document = |(rank, found): (usize, Vec<Found>)| {
+        let document = |(rank, found): (usize, Vec<FoundChunk>)| {
             let mut chunks: Vec<Hit> = hits.by_ref().take(found.len()).collect();
             for (rank, chunk) in (1..).zip(&mut chunks) {
                 chunk.rank = rank;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use chunkmill::corpus::{Filter, Quarantined, Root};
+use chunkmill::corpus::{Filter, QuarantinedDocument, Root};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
@@ -31,7 +31,7 @@ pub struct Synthesis {
     /// The documents, byte for byte, and the questions, in order of their evidence.
     pub set: ImportedSet,
     /// Documents that could not be read and are therefore not in the set.
-    pub unreadable: Vec<Quarantined>,
+    pub unreadable: Vec<QuarantinedDocument>,
     /// Number of chosen questions of each kind, by its name.
     pub kinds: BTreeMap<&'static str, usize>,
     /// Number of documents with questions.
