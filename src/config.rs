@@ -28,7 +28,7 @@ use crate::embed::{
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
-use crate::setting::DefaultValue::{Is, Unsaid, Words};
+use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
 use crate::value::{Globs, count, did_you_mean, nearest, one_of, value};
 
@@ -110,7 +110,7 @@ settings! {
         /// `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder.
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
         /// Skip the files that match one of these globs.
-        pub exclude: Globs = "GLOB,…", Unsaid, Documents;
+        pub exclude: Globs = "GLOB,…", Hidden, Documents;
         /// Whether to index hidden files and folders, which are documents like any other. Folders of version control
         /// systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;

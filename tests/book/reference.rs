@@ -146,7 +146,7 @@ fn tables() -> String {
         let default = match setting.default {
             DefaultValue::Is(value) => format!("`{value}`"),
             DefaultValue::Words(words) => words.to_owned(),
-            DefaultValue::Unsaid => "–".to_owned(),
+            DefaultValue::Hidden => "–".to_owned(),
         };
         let help = setting.help();
         let meaning = pages::cell(help.split(" [default: ").next().unwrap());
@@ -154,7 +154,7 @@ fn tables() -> String {
         let names = long.split(" [one of: ").nth(1).map(|names| format!("; one of {}", names.trim_end_matches(']')));
         let meaning = meaning + &names.unwrap_or_default();
         let unless = if setting.unless.is_empty() { String::new() } else { format!("; {}", setting.unless) };
-        let again = format!("**{}**{unless}", setting.again.name());
+        let again = format!("**{}**{unless}", setting.rebuild.name());
         let flag = pages::code(&format!("--{} <{}>", setting.flag(), setting.value));
         writeln!(text, "| {flag} | `{}` | {default} | {meaning} | {again} |", setting.key).unwrap();
     }

@@ -9,7 +9,7 @@ use arrow::array::{Array, AsArray};
 use chunkmill::chunk::Context;
 use chunkmill::config::settings;
 use chunkmill::dataset::{Dataset, Table};
-use chunkmill::setting::Again;
+use chunkmill::setting::Rebuild;
 use rayon::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -18,13 +18,13 @@ use crate::common::{finish, folder, program, tree, write};
 use crate::tiny::{TINY_DIM, Tiny};
 
 /// Returns what the definition of each setting says.
-fn promised() -> BTreeMap<String, Again> {
+fn promised() -> BTreeMap<String, Rebuild> {
     let name = |table: &str, key: &str| if table.is_empty() { key.to_owned() } else { format!("[{table}] {key}") };
-    settings().into_iter().map(|(table, setting)| (name(table, setting.key), setting.again)).collect()
+    settings().into_iter().map(|(table, setting)| (name(table, setting.key), setting.rebuild)).collect()
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 72] = [
+const CHANGES: [(&str, &str, &str); 71] = [
     ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
@@ -42,7 +42,6 @@ const CHANGES: [(&str, &str, &str); 72] = [
     ("[chunking] overlap", "[chunking]\nmax = 300", "5"),
     ("[chunking] parent_headers", "", "false"),
     ("[chunking] context", "", "'headings'"),
-    ("[chunking] heading_context", "", "true"),
     ("[chunking] pooling", "", "'late'"),
     ("[chunking] respect_boundaries", "[chunking]\nstrategy = 'semantic'", "false"),
     ("[chunking] include_code", "[chunking]\nstrategy = 'semantic'", "false"),
@@ -226,7 +225,7 @@ impl Snapshot {
 }
 
 /// Changes one setting of a dataset. Fails with a description of what differs from the table.
-fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Again) -> Result<(), String> {
+fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Rebuild) -> Result<(), String> {
     let place = Place { home, settings: setting.replace(['[', ']', ' '], "_") };
     let first = place.index(before, "out", true);
     let old = place.snapshot("out");
@@ -246,20 +245,20 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Ag
     let kept_files = old.chunk_files().intersection(&new.chunk_files()).count();
     let right = match promise {
         // The dataset must record which model reads queries.
-        Again::Nothing if setting == "[embedding] query_model" => {
+        Rebuild::Nothing if setting == "[embedding] query_model" => {
             all_kept && old.tables() == new.tables() && old.files != new.files
         }
-        Again::Nothing => all_kept && old.files == new.files,
-        Again::Documents => {
+        Rebuild::Nothing => all_kept && old.files == new.files,
+        Rebuild::Documents => {
             embedded == came.len()
                 && cached == 0
                 && old.texts.keys().ne(new.texts.keys())
                 && kept_files > 0
                 && kept_files < new.chunk_files().len()
         }
-        Again::Files => all_kept && kept_files == 0 && old.texts == new.texts,
-        Again::Chunks => (embedded, cached, kept) == (new_texts.len() - shared, shared, 0) && kept_files == 0,
-        Again::Vectors => {
+        Rebuild::Files => all_kept && kept_files == 0 && old.texts == new.texts,
+        Rebuild::Chunks => (embedded, cached, kept) == (new_texts.len() - shared, shared, 0) && kept_files == 0,
+        Rebuild::Vectors => {
             let again = report["texts_embedded"] == first["texts_embedded"];
             again && embedded > 0 && (cached, kept, kept_files) == (0, 0, 0) && old.texts == new.texts
         }
@@ -310,18 +309,17 @@ fn what_the_table_says_beside_its_rows_is_true_too() {
     }
     let tiny = "[embedding]\nmodel = '../tiny'\n";
     for (name, before, after, promise) in [
-        ("same-preset", "", "[chunking]\npreset = 'structure'", Again::Nothing),
-        ("same-unit", "[chunking]\nunit = 'chars'", "[chunking]\ntoken_estimator = 'chars'", Again::Nothing),
-        ("old-word", "[chunking]\ncontext = 'headings'", "[chunking]\nheading_context = true", Again::Nothing),
+        ("same-preset", "", "[chunking]\npreset = 'structure'", Rebuild::Nothing),
+        ("same-unit", "[chunking]\nunit = 'chars'", "[chunking]\ntoken_estimator = 'chars'", Rebuild::Nothing),
         (
             "unread",
             "[chunking]\nstrategy = 'heading'",
             "[chunking]\nstrategy = 'heading'\nmin = 7\ntarget = 9",
-            Again::Nothing,
+            Rebuild::Nothing,
         ),
-        ("renamed-model", tiny, "[embedding]\nmodel = '../renamed'\n", Again::Files),
-        ("to-list", "", "[output]\nembedding_type = 'list'", Again::Files),
-        ("from-list", "[output]\nembedding_type = 'list'", "[output]\nembedding_type = 'f16'", Again::Files),
+        ("renamed-model", tiny, "[embedding]\nmodel = '../renamed'\n", Rebuild::Files),
+        ("to-list", "", "[output]\nembedding_type = 'list'", Rebuild::Files),
+        ("from-list", "[output]\nembedding_type = 'list'", "[output]\nembedding_type = 'f16'", Rebuild::Files),
     ] {
         assert_eq!(try_change(home.path(), name, before, after, promise), Ok(()), "{name}");
     }

@@ -17,7 +17,7 @@
 //! | `links` | Where does a link lead, and which edges are written? |
 //! | `memory` | Does the memory of a job stay the same for ten times the corpus? |
 //! | `object_store` | Is a dataset in an object store that of a folder? |
-//! | `older_versions` | What happens to datasets of older and newer versions? |
+//! | `format_versions` | What happens to datasets of older and newer versions? |
 //! | `readers` | Do other people's Parquet readers read a dataset? |
 //! | `shards` | Do shards and their commit make the dataset of a single run? |
 //! | `snapshots` | Does the next run rebuild only what changed? |
@@ -28,6 +28,7 @@ mod corpus;
 mod crash;
 mod damaged_files;
 mod failing_disk;
+mod format_versions;
 mod gc;
 mod invalidation;
 pub mod jobs;
@@ -37,7 +38,6 @@ mod lifecycle;
 mod links;
 mod memory;
 mod object_store;
-mod older_versions;
 mod readers;
 mod shards;
 mod snapshots;

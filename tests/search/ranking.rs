@@ -397,13 +397,10 @@ fn the_context_of_a_chunk_stands_before_it_in_what_the_model_sees_and_nowhere_el
         seen.sort_by(|a, b| a.0.cmp(&b.0));
         seen
     };
-    let expected: [(&str, [&str; 4]); 6] = [
+    let expected: [(&str, [&str; 4]); 3] = [
         ("context=none", ["", "", "", ""]),
         ("context=headings", ["Guide\n\n", "Guide > Install\n\n", "", ""]),
-        ("heading_context=true", ["Guide\n\n", "Guide > Install\n\n", "", ""]),
-        ("context=document heading_context=true", ["Guide\n\n", "Guide\n\n", "", "plain notes\n\n"]),
         ("context=full", ["Guide\n\n", "Guide > Install\n\n", "", "plain notes\n\n"]),
-        ("context=full heading_context=false", ["Guide\n\n", "Guide > Install\n\n", "", "plain notes\n\n"]),
     ];
     let plain = seen("");
     for (spec, before) in expected {

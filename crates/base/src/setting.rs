@@ -20,8 +20,8 @@ pub struct Setting {
     /// Its default.
     pub default: DefaultValue,
     /// The part of a dataset to rebuild after a change.
-    pub again: Again,
-    /// The exception to `again`, in words; empty if there is none.
+    pub rebuild: Rebuild,
+    /// The exception to `rebuild`, in words; empty if there is none.
     pub unless: &'static str,
     /// The written form of its value.
     pub form: Form,
@@ -37,12 +37,12 @@ pub enum DefaultValue {
     /// A default that is described in words.
     Words(&'static str),
     /// A default that help does not mention.
-    Unsaid,
+    Hidden,
 }
 
 /// The part of a dataset to rebuild when a setting changes. `tests/dataset/invalidation.rs` checks each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Rebuild {
     /// No file changes.
     Nothing,
     /// New documents are embedded. Files without an added or removed document stay as they are.
@@ -55,7 +55,7 @@ pub enum Again {
     Vectors,
 }
 
-impl Again {
+impl Rebuild {
     /// Returns its name in the tables of the reference.
     pub fn name(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Setting {
         let about = about.strip_suffix('.').unwrap_or(&about);
         match self.default {
             DefaultValue::Is(value) | DefaultValue::Words(value) => format!("{about} [default: {value}]"),
-            DefaultValue::Unsaid => about.to_owned(),
+            DefaultValue::Hidden => about.to_owned(),
         }
     }
 
@@ -154,7 +154,7 @@ macro_rules! settings {
     (@key $name:ident) => { stringify!($name) };
     (@key $name:ident $key:literal) => { $key };
     ($(#[$doc:meta])* pub struct $table:ident in $in:literal under $heading:literal {
-        $($(#[doc = $about:literal])+ pub $name:ident $(in files $key:literal)?: $type:ident = $value:literal, $default:expr, $again:ident $(unless $unless:literal)?;)*
+        $($(#[doc = $about:literal])+ pub $name:ident $(in files $key:literal)?: $type:ident = $value:literal, $default:expr, $rebuild:ident $(unless $unless:literal)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -171,7 +171,7 @@ macro_rules! settings {
                 $crate::setting::settings!(@key $name $($key)?),
                 &[$($about),+],
                 ($value, $default),
-                ($crate::setting::Again::$again, concat!("" $(, $unless)?)),
+                ($crate::setting::Rebuild::$rebuild, concat!("" $(, $unless)?)),
                 <$type as $crate::value::Value>::FORM,
                 <$type as $crate::value::Value>::schema,
             )),*];
@@ -205,10 +205,10 @@ impl Setting {
         key: &'static str,
         about: &'static [&'static str],
         (value, default): (&'static str, DefaultValue),
-        (again, unless): (Again, &'static str),
+        (rebuild, unless): (Rebuild, &'static str),
         form: Form,
         schema: fn() -> Json,
     ) -> Self {
-        Self { name, key, about, value, default, again, unless, form, schema }
+        Self { name, key, about, value, default, rebuild, unless, form, schema }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [defaults.chunking]           # tables of chunkmill.toml, for every cell
-//! heading_context = true
+//! context = "headings"
 //!
 //! [[grid]]                      # every combination of the lists is a cell
 //! strategy = ["recursive", "windows"]

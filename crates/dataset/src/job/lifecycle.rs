@@ -18,7 +18,7 @@ use chunkmill_text::document::EXTERNAL;
 
 use super::publish;
 use crate::dataset::{
-    Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
+    Dataset, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
 use crate::storage::Location;
 
@@ -128,14 +128,6 @@ impl Change {
         Dataset::open(out)?;
         let staging = Staging::open(out)?;
         let dataset = Dataset::open(out)?;
-        let version = dataset.manifest().format_version;
-        if version != FORMAT_VERSION {
-            return Err(Error::Dataset {
-                path: out.path().to_owned(),
-                problem: format!("has format version {version}; this chunkmill changes only version {FORMAT_VERSION}"),
-                help: "index the corpus again: chunkmill index CORPUS -o OUT".to_owned(),
-            });
-        }
         Ok(Self { staging, dataset })
     }
 

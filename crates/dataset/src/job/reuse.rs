@@ -55,7 +55,6 @@ impl Earlier {
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
-            && manifest.format_version == next.format_version
             && exact;
         if !alike {
             return Ok(None);

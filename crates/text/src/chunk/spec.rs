@@ -219,8 +219,7 @@ impl Spec {
                 spec.switches.set(switch, on);
             }
         }
-        let headings = |on: bool| if on { Context::Headings } else { Context::None };
-        spec.context = settings.context.or(settings.heading_context.map(headings)).unwrap_or(spec.context);
+        spec.context = settings.context.unwrap_or(spec.context);
         spec.pooling = settings.pooling.unwrap_or(spec.pooling);
         spec.encoding = settings.encoding.unwrap_or(spec.encoding);
         spec.base_url = settings.base_url.clone().or(spec.base_url);
@@ -285,7 +284,6 @@ impl Spec {
             ("target", settings.target.is_some() && !reads.target),
             ("max", settings.max.is_some() && !reads.max),
             ("overlap", settings.overlap.is_some() && !reads.max),
-            ("heading_context", settings.heading_context.is_some() && settings.context.is_some()),
         ];
         let switches = Switch::ALL.into_iter();
         // Most switches ask for something when they are on; these two do when they are off.
@@ -387,16 +385,7 @@ impl Spec {
 
     /// Returns 16 hexadecimal digits that identify what this spec does, across versions of chunkmill.
     pub fn fingerprint(&self) -> String {
-        self.fingerprint_in(VERSION)
-    }
-
-    /// Returns whether this is its fingerprint, in this version or an earlier one.
-    pub fn has_had(&self, fingerprint: &str) -> bool {
-        (1..=VERSION).any(|version| self.fingerprint_in(version) == fingerprint)
-    }
-
-    fn fingerprint_in(&self, version: u32) -> String {
-        blake3::hash(format!("chunk-v{version} {self}").as_bytes()).to_hex()[..16].to_owned()
+        blake3::hash(format!("chunk-v{VERSION} {self}").as_bytes()).to_hex()[..16].to_owned()
     }
 
     /// Returns the limits, and the settings that differ from the strategy's own preset, as keys and values.

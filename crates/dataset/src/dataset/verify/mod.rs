@@ -21,7 +21,7 @@ use chunkmill_text::chunk::Spec;
 use chunkmill_text::document::MAX_BYTES;
 use rayon::prelude::*;
 
-use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
+use super::{Counts, Dataset, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
 use crate::corpus::{self, Filter, Root, Source};
 use crate::storage::Location;
 use graph::{Ids, OutlineCounts};
@@ -52,21 +52,11 @@ pub struct Verification {
 /// documents still match theirs. Nothing is changed.
 ///
 /// # Errors
-/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset has an older version, which records less than is
-/// checked here, or was replaced in the meantime; those of [`corpus::discover`].
+/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset was replaced in the meantime; those of
+/// [`corpus::discover`].
 pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> {
     let dataset = Dataset::open(root)?;
     let manifest = dataset.manifest();
-    if manifest.format_version < FORMAT_VERSION {
-        return Err(Error::Dataset {
-            path: root.path().to_owned(),
-            problem: format!(
-                "has format version {}; this chunkmill verifies version {FORMAT_VERSION}",
-                manifest.format_version
-            ),
-            help: format!("rebuild it: chunkmill index CORPUS -o {root}"),
-        });
-    }
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
     let mut findings = Findings::new(root);
     let Texts { card, quarantine } = &manifest.texts;
@@ -122,7 +112,7 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
         Ok(spec)
             if spec.to_string() == record.text
                 && spec.settings() == record.settings
-                && spec.has_had(&record.fingerprint) =>
+                && spec.fingerprint() == record.fingerprint =>
         {
             return;
         }

@@ -1,5 +1,5 @@
-//! Datasets of older and newer versions: what can be read, what is refused, and that the next run turns each older
-//! one into what a run from scratch produces.
+//! Datasets of other versions: what can be read, what is refused, and that a new run turns each older one into what a run
+//! from scratch produces.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{folder, run, sealed, tree, write};
+
+/// The oldest version that is read.
+const OLDEST: u32 = 5;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -33,9 +36,9 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Indexes the corpus with the settings of the fixtures.
-fn index(home: &Path, out: &str) -> (i32, String) {
+fn index(home: &Path, out: &str, more: &[&str]) -> (i32, String) {
     let args = ["index", "docs", "-o", out, "--embedder", "fake", "--files", "2", "--min", "20", "--max", "200"];
-    let (code, _, err) = run(home, &[&args[..], &["--overlap", "20"]].concat());
+    let (code, _, err) = run(home, &[&args[..], &["--overlap", "20"], more].concat());
     (code, err)
 }
 
@@ -53,7 +56,7 @@ fn there_is_a_dataset_of_every_version() {
         .filter_map(|(name, _)| name.strip_suffix("/manifest.json").map(str::to_owned))
         .collect();
     found.sort();
-    assert_eq!(found, (1..=FORMAT_VERSION).map(|version| format!("format-{version}")).collect::<Vec<_>>());
+    assert_eq!(found, (OLDEST..=FORMAT_VERSION).map(|version| format!("format-{version}")).collect::<Vec<_>>());
     let readme = fs::read_to_string(fixtures().join("README.md")).unwrap();
     for (name, manifest) in found.iter().map(|name| (name, fixtures().join(name).join("manifest.json"))) {
         let manifest: Value = serde_json::from_slice(&fs::read(manifest).unwrap()).unwrap();
@@ -63,9 +66,9 @@ fn there_is_a_dataset_of_every_version() {
 }
 
 #[test]
-fn older_datasets_open_and_each_program_reads_them_or_says_what_to_do() {
+fn the_stored_dataset_opens_and_each_program_reads_it() {
     let home = home();
-    for version in 1..=FORMAT_VERSION {
+    for version in OLDEST..=FORMAT_VERSION {
         let name = format!("format-{version}");
         let out = home.path().join(&name);
         copy(&fixtures().join(&name), &out);
@@ -73,75 +76,72 @@ fn older_datasets_open_and_each_program_reads_them_or_says_what_to_do() {
 
         let dataset = Dataset::open(&out).unwrap();
         let rows = |table| dataset.files(table).map(|file| file.rows).sum::<u64>();
-        // The default cut larger chunks from then on.
-        let chunks = if version < 5 { 4 } else { 3 };
-        assert_eq!((rows(Table::Documents), rows(Table::Chunks)), (2, chunks), "{name}");
-        assert_eq!(rows(Table::Edges), if version == 1 { 0 } else { 3 }, "{name}");
+        assert_eq!([Table::Documents, Table::Chunks, Table::Edges].map(rows), [2, 3, 3], "{name}");
         let (code, stats, err) = run(home.path(), &["stats", &name, "--json"]);
         assert_eq!(code, 0, "{err}");
         let stats: Value = serde_json::from_str(&stats).unwrap();
-        assert_eq!((&stats["chunks"], &stats["format_version"]), (&chunks.into(), &version.into()));
-
-        let (code, hits, err) = run(home.path(), &["search", &name, "open the lid", "-k", "1", "--json"]);
-        if version == 1 {
-            // The dataset does not say what ran the model, and the fake is not a model that could be found again.
-            assert!(code == 5 && err.contains("help: name it: --model FOLDER"), "{err}");
-        } else {
+        assert_eq!((&stats["chunks"], &stats["format_version"]), (&3.into(), &version.into()));
+        for mode in ["hybrid", "keyword"] {
+            let (code, hits, err) = run(home.path(), &["search", &name, "open the lid", "--mode", mode, "--json"]);
             assert!(code == 0 && hits.contains("\"guide.md\""), "{hits}{err}");
         }
-        let (code, hits, err) = run(home.path(), &["search", &name, "open the lid", "--mode", "keyword", "--json"]);
-        assert!(code == 0 && hits.contains("\"guide.md\""), "{hits}{err}");
-        let (code, said, err) = run(home.path(), &["verify", &name]);
-        if version == FORMAT_VERSION {
-            assert_eq!(code, 0, "{said}: if the format is still being worked on, run `make fixture`");
-        } else {
-            assert!(code == 5 && err.contains(&format!("rebuild it: chunkmill index CORPUS -o {name}")), "{err}");
-        }
+        let (code, said, _) = run(home.path(), &["verify", &name]);
+        assert_eq!(code, 0, "{said}: if the format is still being worked on, run `make fixture`");
         assert_eq!(run(home.path(), &["gc", &name]).0, 0);
         assert!(tree(&out) == before, "{name} was touched");
     }
 }
 
 #[test]
-fn the_next_run_makes_of_an_older_dataset_what_a_run_from_nothing_makes() {
+fn a_new_run_makes_of_an_older_dataset_what_a_run_from_nothing_makes() {
     let home = home();
-    assert_eq!(index(home.path(), "fresh").0, 0);
+    assert_eq!(index(home.path(), "fresh", &[]).0, 0);
     let fresh = tree(&home.path().join("fresh"));
-    for version in 1..=FORMAT_VERSION {
+    for version in OLDEST..=FORMAT_VERSION {
         let name = format!("format-{version}");
         copy(&fixtures().join(&name), &home.path().join(&name));
-        let (code, err) = index(home.path(), &name);
+        let (code, err) = index(home.path(), &name, &[]);
         assert_eq!(code, 0, "{name}: {err}");
         assert!(tree(&home.path().join(&name)) == fresh, "{name}");
     }
 }
 
 #[test]
-fn a_manifest_that_lacks_a_field_is_made_whole_by_the_next_run() {
+fn a_dataset_from_before_the_first_release_is_refused_until_it_is_made_anew() {
     let home = home();
-    assert_eq!(index(home.path(), "fresh").0, 0);
+    assert_eq!(index(home.path(), "fresh", &[]).0, 0);
     let fresh = tree(&home.path().join("fresh"));
-    let lacking = [
-        "/parts",
-        "/admission",
-        "/model/arithmetic",
-        "/model/engine",
-        "/counts/edges",
-        "/counts/edges_by_kind",
-        "/texts",
-    ];
+    copy(&home.path().join("fresh"), &home.path().join("out"));
+    edit(&home.path().join("out"), |manifest| manifest["format_version"] = (OLDEST - 1).into());
+    let before = tree(&home.path().join("out"));
+    let commands: [&[&str]; 4] = [&["stats", "out"], &["search", "out", "lid"], &["verify", "out"], &["gc", "out"]];
+    for args in commands {
+        let (code, said, err) = run(home.path(), args);
+        assert!(code == 5 && said.is_empty(), "{args:?}: {said}");
+        assert!(err.contains("has format version 4, from before the first release"), "{args:?}: {err}");
+        assert!(err.contains("help: index the corpus again, with --fresh or into a new folder"), "{args:?}: {err}");
+    }
+    assert!(tree(&home.path().join("out")) == before, "it was touched");
+    let (code, err) = index(home.path(), "out", &[]);
+    assert!(code == 5 && err.contains("--fresh"), "{err}");
+    assert_eq!(index(home.path(), "out", &["--fresh"]).0, 0);
+    assert!(tree(&home.path().join("out")) == fresh);
+}
+
+#[test]
+fn a_manifest_that_lacks_a_field_is_damaged() {
+    let home = home();
+    assert_eq!(index(home.path(), "fresh", &[]).0, 0);
+    let lacking = ["/parts", "/admission", "/model/arithmetic", "/model/engine", "/counts/edges", "/texts"];
     for pointer in lacking {
         copy(&home.path().join("fresh"), &home.path().join("out"));
         edit(&home.path().join("out"), |manifest| {
             let (above, field) = pointer.rsplit_once('/').unwrap();
             assert!(manifest.pointer_mut(above).unwrap().as_object_mut().unwrap().remove(field).is_some(), "{pointer}");
         });
-        let (code, said, _) = run(home.path(), &["verify", "out"]);
-        let field = pointer[1..].replace('/', ".");
-        assert!(code == 1 && said.contains(&format!("lacks the field `{field}`")), "{said}");
-        let (code, err) = index(home.path(), "out");
-        assert_eq!(code, 0, "{pointer}: {err}");
-        assert!(tree(&home.path().join("out")) == fresh, "{pointer}");
+        let (code, _, err) = run(home.path(), &["verify", "out"]);
+        let field = pointer.rsplit('/').next().unwrap();
+        assert!(code == 5 && err.contains(&format!("is damaged: missing field `{field}`")), "{err}");
         fs::remove_dir_all(home.path().join("out")).unwrap();
     }
 }
@@ -149,7 +149,7 @@ fn a_manifest_that_lacks_a_field_is_made_whole_by_the_next_run() {
 #[test]
 fn a_newer_dataset_is_refused_by_everything_and_left_as_it_is() {
     let home = home();
-    assert_eq!(index(home.path(), "out").0, 0);
+    assert_eq!(index(home.path(), "out", &[]).0, 0);
     let out = home.path().join("out");
     edit(&out, |manifest| manifest["format_version"] = (FORMAT_VERSION + 1).into());
     write(&out, "data/chunks/train-00009-of-00009-0123456789abcdef.parquet", b"of a table that we do not know");
