@@ -145,23 +145,6 @@ fn documents_and_edges_are_laid_out_to_be_looked_up() {
 }
 
 #[test]
-fn a_dataset_of_the_version_without_edges_is_still_read() {
-    let home = corpus();
-    index(home.path(), &["-o", "out"]);
-    let path = home.path().join("out/manifest.json");
-    let mut manifest: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    manifest["format_version"] = 1.into();
-    manifest["files"].as_array_mut().unwrap().retain(|file| file["table"] != "edges");
-    let counts = manifest["counts"].as_object_mut().unwrap();
-    assert!(["edges", "unresolved_edges", "edges_by_kind"].iter().all(|key| counts.remove(*key).is_some()));
-    fs::write(&path, manifest.to_string()).unwrap();
-    assert_eq!(run(home.path(), &["search", "out", "paragraph", "-k", "1"]).0, 0);
-    assert_eq!(Dataset::open(home.path().join("out")).unwrap().files(Table::Edges).count(), 0);
-    index(home.path(), &["-o", "out"]);
-    assert_eq!(Dataset::open(home.path().join("out")).unwrap().files(Table::Edges).count(), 8);
-}
-
-#[test]
 fn rows_are_sorted_and_go_to_the_file_of_their_document() {
     let home = corpus();
     index(home.path(), &["-o", "out", "--files", "3", "--max", "300"]);

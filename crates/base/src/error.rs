@@ -226,7 +226,6 @@ impl Error {
 ///
 /// # Errors
 /// The message of the panic.
-#[doc(hidden)] // The harness and the Python module read such bytes too.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     thread_local! {
         static SILENT: Cell<bool> = const { Cell::new(false) };

@@ -85,7 +85,7 @@ named! {
 /// The precision to compute a model in. Written `auto` or as the [`Precision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrecisionSetting {
-    /// The fastest precision whose vectors are practically those of f32; see [`cpu`].
+    /// The fastest precision whose vectors are practically those of f32; see `cpu`.
     #[default]
     Auto,
     /// A fixed precision.

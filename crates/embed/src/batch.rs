@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use crate::cache::{Cache, Space};
 use crate::embedder::{Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
 use crate::late::{Reading, WantedChunk, WindowPart};
+use crate::split::split;
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
@@ -390,25 +391,8 @@ impl<'a> Batcher<'a> {
 
     /// Splits sorted texts into batches for the embedder.
     fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
-        cut(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
+        split(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
     }
-}
-
-/// Splits sorted texts into batches of at most `most` tokens (or one text), each of one length unless `mixed`.
-pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
-    let mut tokens = 0;
-    let together = |before: &T, next: &T| {
-        if tokens == 0 {
-            tokens = len(before);
-        }
-        tokens += len(next);
-        let fits = tokens <= most && (mixed || len(before) == len(next));
-        if !fits {
-            tokens = 0;
-        }
-        fits
-    };
-    sorted.chunk_by(together).collect()
 }
 
 /// Hashes a text together with its role.

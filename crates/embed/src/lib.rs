@@ -28,6 +28,7 @@
 //! | [`known`] | Which models do we recommend? |
 //! | [`model_ref`] | Which model does a name mean, and where are its files? |
 //! | `rerank` | How well does a passage answer a question? → `Reranker` |
+//! | `split` | Which sorted texts fit one batch? |
 //! | `fake` | An embedder for tests and dry runs |
 //! | `static_model` | An embedder that looks vectors up in a table |
 //! | `cpu` | An embedder and a reranker of our own, for the most common networks |
@@ -41,8 +42,6 @@ pub mod http;
 
 pub mod hub;
 
-// Hidden: the tests run each kernel separately.
-#[doc(hidden)]
 #[expect(unsafe_code, reason = "vector instructions; the module's safe methods check what they rely on")]
 #[expect(clippy::inline_always, reason = "vector instructions are only inlined into functions compiled for them")]
 #[allow(clippy::wildcard_imports, reason = "dozens of intrinsics a file, each named by its instruction set")]
@@ -55,8 +54,6 @@ pub mod kernel;
 mod backend;
 mod representation;
 
-// Hidden: see `batch`.
-#[doc(hidden)]
 pub mod late;
 
 mod embedder;
@@ -74,20 +71,16 @@ mod tensors;
 
 mod head;
 
-// Hidden: the tests read a model's settings and the pinned hashes.
-#[doc(hidden)]
 pub mod model;
 
-// Hidden: the Python module says where its packages are.
-#[doc(hidden)]
 pub mod package;
 
-// Hidden: the command line prints it.
-#[doc(hidden)]
 pub mod known;
 pub mod model_ref;
 
 mod rerank;
+
+mod split;
 
 mod fake;
 mod static_model;
@@ -99,18 +92,13 @@ mod candle;
 
 mod pair;
 
-// Hidden, except for `Cache`: the tests use its internals.
-#[doc(hidden)]
 pub mod cache;
 
-// Hidden: the evaluation harness calls it directly.
-#[doc(hidden)]
 pub mod batch;
 
 mod load;
 
 pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
-#[doc(hidden)]
 pub use batch::{Batcher, EmbeddingResult};
 pub use cache::Cache;
 pub use embedder::{
@@ -118,7 +106,6 @@ pub use embedder::{
     query,
 };
 pub use kernel::{Isa, Precision};
-#[doc(hidden)]
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 pub use load::{ModelFiles, explain, load, load_counter, load_pair, load_reranker, pull, pull_reranker};
 pub use representation::{EmbeddingType, Representation};

@@ -96,7 +96,6 @@ fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Resul
 ///
 /// # Errors
 /// The errors of [`load`], except those about weights.
-#[doc(hidden)] // For the command line.
 pub fn explain(backend: Backend, model: &ModelRef) -> Result<String> {
     let mut folder = model_ref::locate(model)?;
     let settings = model::Settings::read(&mut folder)?;

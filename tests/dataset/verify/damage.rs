@@ -101,18 +101,18 @@ fn a_manifest_that_names_wrong_files_is_found() {
             "a field is missing",
             |v| {
                 v.edit_manifest(|m| {
-                    m["model"].as_object_mut().unwrap().remove("arithmetic");
+                    m["model"].as_object_mut().unwrap().remove("revision");
                 })
             },
             "manifest.json",
             Check::Manifest,
-            "lacks the field `model.arithmetic`",
+            "lacks the field `model.revision`",
         ),
         (
             "records of parts are missing",
             |v| {
                 v.edit_manifest(|m| {
-                    m.as_object_mut().unwrap().remove("parts");
+                    m["parts"] = serde_json::json!([]);
                 })
             },
             "manifest.json",

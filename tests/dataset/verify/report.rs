@@ -129,7 +129,7 @@ fn what_is_no_dataset_of_this_version_is_refused() {
     index(home.path(), "out", &[]);
     let victim = Victim { out: home.path().join("out") };
     for (version, problem) in [
-        (FORMAT_VERSION - 1, "rebuild it: chunkmill index CORPUS -o out"),
+        (FORMAT_VERSION - 1, "help: index the corpus again, with --fresh"),
         (FORMAT_VERSION + 1, "use a newer chunkmill"),
     ] {
         victim.edit_manifest(|manifest| manifest["format_version"] = version.into());

@@ -210,7 +210,6 @@ impl Source {
 }
 
 /// Splits a list of documents into blocks of at most this many bytes, or of one document.
-#[doc(hidden)] // The harness reads documents as the job does.
 pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]> {
     let mut rest = sources;
     std::iter::from_fn(move || {
@@ -620,7 +619,6 @@ impl Discovery {
 }
 
 /// A document that is about to be read, or whose bytes have already been fetched.
-#[doc(hidden)] // The input of `index::Recipe`.
 #[derive(Debug)]
 pub struct FetchedDocument {
     source: Source,
@@ -640,7 +638,6 @@ impl From<Source> for FetchedDocument {
 /// [`Error::Io`] if a document that exists cannot be fetched. Unlike with a file that cannot be read, the cause is
 /// not the document but the network or the credentials, and these would remove all other documents from the
 /// dataset too.
-#[doc(hidden)] // The Python module reads documents as the job does.
 pub fn fetch(sources: &[Source]) -> Result<Vec<FetchedDocument>> {
     let mut documents: Vec<FetchedDocument> = sources.iter().cloned().map(FetchedDocument::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
@@ -709,7 +706,6 @@ pub fn read(source: Source) -> Result<(Origin, Layer), QuarantinedDocument> {
 ///
 /// # Errors
 /// A [`Skip`], with the origin and the hash of the bytes.
-#[doc(hidden)] // The Python module reads documents as the job does.
 pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), QuarantinedDocument> {
     match Layer::read(&origin.path, bytes) {
         Ok(layer) => Ok((origin, layer)),

@@ -44,10 +44,8 @@ pub use event::{Event, Watcher};
 pub use job::Job;
 pub use leaving::Leaving;
 pub use lifecycle::{ChangeCounts, delete, promote};
-#[doc(hidden)] // The harness measures it.
 pub use memory::peak_memory;
 pub use ordered::{Results, in_order};
-#[doc(hidden)] // The harness measures these steps of the job alone.
 pub use prepare::{Cut, PreparedDocument, Recipe};
 pub use report::Report;
 pub use run::run;

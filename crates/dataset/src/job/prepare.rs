@@ -15,7 +15,6 @@ use crate::dataset::{ChunkRow, DocumentRow};
 use crate::links::Outline;
 
 /// A document as rows: its own row, and for each chunk a row and the text that the model sees.
-#[doc(hidden)] // The harness measures this step of the job alone.
 pub struct PreparedDocument {
     /// Row of the table `documents`.
     pub document: DocumentRow,
@@ -30,7 +29,6 @@ pub struct PreparedDocument {
 }
 
 /// The settings that turn a source into rows.
-#[doc(hidden)] // The harness measures this step of the job alone.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// Chunk settings.
@@ -101,7 +99,6 @@ impl<'a> Recipe<'a> {
 pub(super) const ROW_BYTES: usize = 2500;
 
 /// A chunked document whose rows are not built yet. The rows of a large document need not be in memory together.
-#[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Cut<'a> {
     /// Row of the table `documents`.
     pub row: DocumentRow,

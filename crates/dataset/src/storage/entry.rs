@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// A file or folder that was found.
-#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Path of the file or folder.
@@ -26,7 +25,6 @@ impl Entry {
 
 /// The version of a file in an object store, or the fact that there is no file. In a file system all versions are
 /// equal.
-#[doc(hidden)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version(pub(super) Option<Tag>);
 

@@ -13,7 +13,6 @@ use super::local;
 /// Operations on files, by path.
 ///
 /// By default, operations that only read use the file system.
-#[doc(hidden)]
 pub trait Storage: Debug + Send + Sync {
     /// Creates a file, or empties an existing one. A symbolic link is not followed.
     ///
@@ -130,7 +129,6 @@ pub trait Storage: Debug + Send + Sync {
 }
 
 /// A file that is being written.
-#[doc(hidden)]
 pub trait OutputFile: Write + Debug + Send {
     /// Makes its contents durable.
     ///

@@ -26,5 +26,4 @@ pub use crate::ranking::{
     DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share,
     Weight,
 };
-#[doc(hidden)] // The harness asks what another store would find.
 pub use crate::ranking::{StoredAs, StoredValue};

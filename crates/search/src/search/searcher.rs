@@ -33,7 +33,6 @@ impl Searcher {
     }
 
     /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
-    #[doc(hidden)] // See `StoredAs`.
     pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }
