@@ -328,7 +328,7 @@ fn text_leaves_by_one_door() {
 fn a_dataset_is_written_through_the_seam_alone() {
     // The lock is the operating system's own. The cache, the models and the demo's corpus are not part of a dataset.
     let others = [
-        "src/cli/demo.rs",
+        "src/cli/commands/demo.rs",
         "crates/base/src/safely.rs",
         "crates/dataset/src/storage/file_system.rs",
         "crates/dataset/src/storage/objects/mod.rs",
