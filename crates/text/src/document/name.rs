@@ -30,7 +30,7 @@ const SAY_NOTHING: &[&str] = &[
 /// and a hash say nothing.
 ///
 /// ```
-/// use chunkmill::document::name;
+/// use chunkmill_text::document::name;
 ///
 /// assert_eq!(name(Some("Getting started"), "guide/index.md").as_deref(), Some("Getting started"));
 /// assert_eq!(name(None, "policies/Tick_Tick.txt").as_deref(), Some("Tick Tick"));
