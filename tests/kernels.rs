@@ -347,7 +347,7 @@ impl Layer {
         for (isa, precision, kernel, operand) in kernels {
             let what = format!("{isa} {precision}, {} rows, {} to {}", self.rows, self.inputs, self.outputs);
             let expected = match precision {
-                Precision::F32 => exact.clone(),
+                Precision::F32 | Precision::F16 => exact.clone(),
                 Precision::Bf16 => halves.clone(),
                 Precision::Int8 => {
                     let held = self.held_weights(kernel);

@@ -104,11 +104,14 @@ impl Value for bool {
     }
 }
 
-/// Implements `Display`, `FromStr`, `Value` and serde by name for a fieldless enum that has `ALL` and
-/// `fn name(self) -> &'static str`. Error messages call it `$what`.
+/// Implements `Display`, `FromStr`, `Value` and serde by name for a fieldless enum that has `ALL` (or another
+/// constant `$all`) and `fn name(self) -> &'static str`. Error messages call it `$what`.
 #[macro_export]
 macro_rules! named {
     ($type:ty, $what:literal) => {
+        $crate::value::named!($type, $what, ALL);
+    };
+    ($type:ty, $what:literal, $all:ident) => {
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
@@ -119,8 +122,8 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(s: &str) -> Result<Self, String> {
-                let found = Self::ALL.into_iter().find(|value| value.name() == s);
-                found.ok_or_else(|| $crate::value::unknown(s, $what, &Self::ALL.map(Self::name)))
+                let found = Self::$all.into_iter().find(|value| value.name() == s);
+                found.ok_or_else(|| $crate::value::unknown(s, $what, &Self::$all.map(Self::name)))
             }
         }
 
@@ -130,7 +133,7 @@ macro_rules! named {
             }
 
             fn schema() -> serde_json::Value {
-                serde_json::json!({"enum": Self::ALL.map(Self::name)})
+                serde_json::json!({"enum": Self::$all.map(Self::name)})
             }
         }
 

@@ -131,7 +131,7 @@ impl PrecisionSetting {
     }
 
     fn names() -> Vec<&'static str> {
-        [&[Self::AUTO], &Precision::ALL.map(Precision::name)[..]].concat()
+        [&[Self::AUTO], &Precision::NAMED.map(Precision::name)[..]].concat()
     }
 }
 

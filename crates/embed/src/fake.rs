@@ -78,7 +78,7 @@ impl Embedder for Fake {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

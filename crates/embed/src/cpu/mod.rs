@@ -76,7 +76,7 @@ impl Embedder for Cpu {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: BATCH_TOKENS, mixed: true, concurrent: true, remember: true }
+        Batching { tokens: BATCH_TOKENS, mixed: true, padded: false, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

@@ -5,7 +5,7 @@ use chunkmill_base::value::named;
 
 use super::permission;
 
-/// Precision of the encoder's linear layers.
+/// Precision that a network is computed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit floats, as the model was trained.
@@ -14,11 +14,16 @@ pub enum Precision {
     Bf16,
     /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
     Int8,
+    /// 16-bit floats. Only on a GPU: the built-in encoder has no kernels for it.
+    F16,
 }
 
 impl Precision {
-    /// All precisions.
+    /// The precisions of the built-in encoder.
     pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
+
+    /// Every precision that a setting or a dataset can name.
+    pub const NAMED: [Self; 4] = [Self::F32, Self::F16, Self::Bf16, Self::Int8];
 
     /// Returns the name used in settings and datasets.
     #[must_use]
@@ -27,11 +32,12 @@ impl Precision {
             Self::F32 => "f32",
             Self::Bf16 => "bf16",
             Self::Int8 => "int8",
+            Self::F16 => "f16",
         }
     }
 }
 
-named!(Precision, "a precision");
+named!(Precision, "a precision", NAMED);
 
 /// An instruction set that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +106,7 @@ impl Isa {
         match precision {
             Precision::F32 => true,
             Precision::Bf16 => self.multiplies_bf16(),
+            Precision::F16 => false,
             Precision::Int8 => matches!(self, Self::Avx2Vnni | Self::Avx512Vnni | Self::Avx512Bf16 | Self::Amx),
         }
     }
