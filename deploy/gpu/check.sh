@@ -28,9 +28,10 @@ say "compiler $("$root/bin/nvcc" --version | sed -n 's/.*release \([^,]*\).*/\1/
 started=$SECONDS
 export CUDA_HOME=$root CUDA_PATH=$root PATH=$root/bin:$PATH CUDA_COMPUTE_CAP=80 CARGO_TARGET_DIR=$target
 cd "$project"
-"$cargo" build --release --locked --features cuda --bin chunkmill
-"$cargo" bench --locked --features cuda --bench gpu --no-run 2>&1 | tee "$target/bench.txt"
-bench=$(sed -n 's/.*Executable .*benches\/gpu.rs (\(.*\))$/\1/p' "$target/bench.txt")
+# Both at once: apart, cargo would build some dependencies twice.
+"$cargo" build --release --locked --features cuda --bin chunkmill --bench gpu \
+  --message-format json-render-diagnostics >"$target/built.json"
+bench=$(sed -n 's/.*"executable":"\([^"]*\/gpu-[^"]*\)".*/\1/p' "$target/built.json" | tail -1)
 say "build $((SECONDS - started)) s (little if it was built before)"
 
 prove=$target/prove

@@ -5,7 +5,7 @@
 #   prove.sh [MODEL]      a folder of a model with its real weights; without one, weights are made up
 #
 # `gpu`, `chunkmill` and `texts.jsonl` lie next to this script: check.sh puts them there. CHUNKMILL_TEST_DEVICE is the
-# device [cuda:0]; with `cpu`, it tries itself out in a minute. Ends with 1 if a check fails.
+# device [cuda:0]; with `cpu`, it tries itself out in two minutes. Ends with 1 if a check fails.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 device=${CHUNKMILL_TEST_DEVICE:-cuda:0}
@@ -42,15 +42,24 @@ for needed in gpu chunkmill texts.jsonl; do
   fi
 done
 
-# cuBLAS and cuRAND: where the loader looks, in a toolkit, or in Python's packages.
-if [ "$device" != cpu ] && ! ldconfig -p 2>/dev/null | grep -q 'libcublas\.so\.13'; then
-  packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
-  for folder in /usr/local/cuda/lib64 "$packages/nvidia/cu13/lib"; do
-    if [ -e "$folder/libcublas.so.13" ]; then
+# Adds the first of these folders with a library to the loader's, unless it knows the library.
+find_library() {
+  local library=$1 folder
+  shift
+  if grep -qF "$library" <<<"$(ldconfig -p 2>/dev/null || true)"; then return; fi
+  for folder in "$@"; do
+    if [ -e "$folder/$library" ]; then
       export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-      break
+      return
     fi
   done
+}
+# The driver; and cuBLAS and cuRAND in a toolkit, or in Python's packages.
+if [ "$device" != cpu ]; then
+  packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null || true)
+  find_library libcuda.so.1 /usr/local/nvidia/lib64 /usr/lib/wsl/lib
+  find_library libcublas.so.13 /usr/local/cuda/lib64 "$packages/nvidia/cu13/lib"
+  find_library libcurand.so.10 /usr/local/cuda/lib64 "$packages/nvidia/cu13/lib"
 fi
 
 work=$(mktemp -d)
@@ -66,7 +75,9 @@ trap finish EXIT
 gpu() { timeout 120 "$here/gpu" "$@" --device "$device" --texts "$here/texts.jsonl" 2>>"$work/errors"; }
 # Prints a field of the JSON in standard input.
 field() { sed -n "s/.*\"$1\":\\(\"[^\"]*\"\\|[^,}]*\\).*/\\1/p" | tr -d '"'; }
-# Prints the precisions as cells.
+# Prints a cosine.
+cosine() { field "$1" | xargs printf '%.8f'; }
+# Prints its arguments as cells.
 cells() { printf ' %s |' "$@"; }
 
 if [ -n "$model" ]; then tested=(--model "$model"); else tested=(--shape bert --folder "$work/bert"); fi
@@ -78,6 +89,11 @@ fi
 echo "Model of the checks: ${model:-made up, in the shape of all-MiniLM-L6-v2}"
 echo
 
+if [ "$device" != cpu ] && ! json=$(gpu speed "${tested[@]}" --precision f32 --tokens 16 --total 64 --seconds 0); then
+  echo "$device cannot be used: ${json:-$(tail -5 "$work/errors")}" >&2
+  exit 1
+fi
+
 echo "| check |$(cells "${precisions[@]}")"
 echo "| --- |$(cells "${precisions[@]//*/---}")"
 for check in contract cosine; do
@@ -85,11 +101,11 @@ for check in contract cosine; do
   for precision in "${precisions[@]}"; do
     if json=$(gpu "$check" "${tested[@]}" --precision "$precision"); then verdict=; else verdict="FAILED "; failed=1; fi
     echo "$check $precision: $json" >>"$work/details"
-    if [ "$check" = contract ]; then
-      results+=("${verdict:-kept }(differences to $(field largest_difference <<<"$json"))")
-    else
-      results+=("${verdict}least $(field least <<<"$json"), mean $(field mean <<<"$json")")
-    fi
+    case $json in
+    *largest_difference*) results+=("${verdict:-kept }(differences to $(field largest_difference <<<"$json"))") ;;
+    *least*) results+=("${verdict}least $(cosine least <<<"$json"), mean $(cosine mean <<<"$json")") ;;
+    *) results+=("FAILED") ;;
+    esac
   done
   echo "| $check |$(cells "${results[@]}")"
 done
