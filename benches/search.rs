@@ -107,7 +107,7 @@ impl Embedder for Directions {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 }
 

@@ -442,7 +442,7 @@ mod tests {
         let mut before = 0;
         for len in 1..=8192 {
             let width = bucket(len, 8192);
-            assert!(width >= len && width >= before && width % 8 == 0, "{len}: {width}");
+            assert!(width >= len && width >= before && width.is_multiple_of(8), "{len}: {width}");
             assert!(len < 64 || (width - len) * 8 < width, "{len}: {width}");
             assert_eq!(bucket(width, 8192), width, "a full bucket has no padding");
             widths.insert(width);

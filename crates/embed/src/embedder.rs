@@ -69,6 +69,7 @@ pub trait Embedder: Send + Sync {
 
 /// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each answers its own question")]
 pub struct Batching {
     /// Default number of tokens per batch.
     pub tokens: usize,

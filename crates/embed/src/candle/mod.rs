@@ -214,6 +214,7 @@ fn open(device: Device) -> Result<candle_core::Device> {
 }
 
 #[cfg(test)]
+#[allow(clippy::pedantic, clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests {
     use super::{DType, Device, Family, PrecisionSetting, precision};
     use crate::backend::{Backend, Engine};

@@ -473,6 +473,7 @@ fn fits(tensors: &HashMap<String, Tensor>, name: &str, shape: &Shape) -> Answer<
 }
 
 #[cfg(test)]
+#[allow(clippy::pedantic, clippy::unwrap_used, reason = "tests fail by panicking")]
 mod tests {
     use candle_core::{D, DType, Device, Tensor};
     use candle_nn::VarBuilder;
@@ -532,8 +533,7 @@ mod tests {
             Family::Decoder(config) => drop(Decoder::new(config, &variables).unwrap()),
             _ => unreachable!(),
         }
-        let tensors = made.0.lock().unwrap().clone();
-        tensors
+        made.0.lock().unwrap().clone()
     }
 
     /// Texts of these lengths, padded to a width, and their mask.
