@@ -115,9 +115,8 @@ fn run(arguments: &Arguments) -> Result<(Value, bool)> {
 
 /// Returns the vectors of texts, as an index computes them.
 fn vectors(embedder: &dyn Embedder, texts: &[String]) -> Result<Vec<Vec<f32>>> {
-    let embedded =
-        Batcher::new(embedder, None).embed(texts, Role::Document, &AtomicBool::new(false), &|_, _| ())?.vectors;
-    Ok(embedded.chunks(embedder.info().dim).map(<[f32]>::to_vec).collect())
+    let rows = Batcher::new(embedder, None).embed(texts, Role::Document, &AtomicBool::new(false), &|_, _| ())?.vectors;
+    Ok(rows.chunks(embedder.info().dim).map(<[f32]>::to_vec).collect())
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
