@@ -9,14 +9,20 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help demo check test tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
+# The five targets that most people need. The others are behind `make more`.
 help:
-	@echo "demo             index datasets/larder with the default model, ask a question"
-	@echo "test             everything that CI checks: format, lints, tests, docs, smoke runs"
-	@echo "check            the quick part of test: format, lints, words and links of the documentation"
+	@echo "demo    index datasets/larder with the default model, ask a question"
+	@echo "check   the quick part of test: format, lints, words and links of the documentation"
+	@echo "test    everything that CI checks: format, lints, tests, docs, smoke runs"
+	@echo "eval    find the settings that suit datasets/larder: report, gate (a minute)"
+	@echo "bench   criterion benchmarks of parse, count, chunk, embed, search"
+	@echo ""
+	@echo "make more lists the other targets"
+
+more:
 	@echo "docs             build and check the manual, and run its code blocks (a minute)"
-	@echo "eval             find the settings that suit datasets/larder: report, gate (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
 	@echo "baseline         rebuild the baseline that eval is compared with"
@@ -26,7 +32,6 @@ help:
 	@echo "test-python      tests of the package: its own, types, LangChain (three minutes)"
 	@echo "test-python-all  the same, with the other frameworks and stores (2 GB)"
 	@echo ""
-	@echo "bench            criterion benchmarks of parse, count, chunk, embed, search"
 	@echo "peers            compare engines and chunkers with ours: both of the next two (GBs)"
 	@echo "peers-embedding  PEERS='--corpus DIR --isa avx2 --json FILE', '--shape NAME --tokens N' or '--static' (minutes)"
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
@@ -190,7 +195,7 @@ eval-table: model
 
 # The long version of a test that `test` runs with only a few kills.
 crash:
-	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- crash::
+	CHUNKMILL_CRASH=long CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- dataset::crash::
 
 bench:
 	CANDLE_NUM_THREADS=1 $(CARGO) bench --bench pipeline --bench search
@@ -217,9 +222,9 @@ peers-python: wheel
 memcheck:
 	@valgrind --version
 	PROPTEST_CASES=8 $(CARGO) --config 'target."cfg(all())".runner = "valgrind --quiet --error-exitcode=1"' \
-	  test --release --test suite kernels::
+	  test --release --test suite embed::kernels::
 
-# New inputs are written below target. To refresh the committed corpus, which `tests/replay.rs` runs without a
+# New inputs are written below target. To refresh the committed corpus, which `tests/chunk/properties.rs` runs without a
 # fuzzer, run `cargo fuzz cmin` there and copy the small ones. No sanitizer is used: there is no unsafe code here
 # to check, and without a sanitizer a stable compiler is enough.
 FUZZ_SECONDS ?= 1800
@@ -236,11 +241,11 @@ fixture:
 	tests/fixtures/make.sh $(TARGET)/release/chunkmill
 
 scifact: model
-	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture scifact
+	CANDLE_NUM_THREADS=1 $(CARGO) test --release --test suite -- --ignored --nocapture search::scifact::
 
 # Adds two libraries that would double what `make test` installs. Nothing may be skipped here either.
 readers: model
-	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored readers::
+	CHUNKMILL_REQUIRE_ALL=1 $(CARGO) test --release --test suite -- --include-ignored dataset::readers::
 
 # The Python package. The packages for its tests are pinned with hashes, and no others are installed.
 PROFILE ?= release

@@ -23,7 +23,9 @@ use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
-use chunkmill::embed::{Batching, Embedder, EmbeddingType, Encoded, Engine, ModelInfo, Precision, Role};
+use chunkmill::embed::{
+    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+};
 use chunkmill::error::Result;
 use chunkmill::job::{Job, run};
 use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher};
@@ -92,14 +94,15 @@ impl Embedder for Directions {
         &self.0
     }
 
-    fn encode(&self, text: &str, _: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, _: Role) -> Result<EncodedText> {
         let hash = blake3::hash(text.as_bytes());
         let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-        Ok(Encoded { ids, n_tokens: 8 })
+        Ok(EncodedText { ids, n_tokens: 8 })
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
-        Ok(batch.iter().flat_map(|ids| Random(u64::from(ids[0]) << 32 | u64::from(ids[1])).direction()).collect())
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let direction = |ids: &[u32]| Random(u64::from(ids[0]) << 32 | u64::from(ids[1])).direction();
+        Ok(batch.iter().flat_map(|input| direction(input.ids)).collect())
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -107,7 +110,7 @@ impl Embedder for Directions {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 }
 

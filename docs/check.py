@@ -153,7 +153,7 @@ def check_blocks(problems: Problems) -> None:
                 problems.add(file, block.line, f"the code block has an unknown language: {block.info!r}")
             if not block.is_run and not re.match(r"norun: \S.{5}", block.note):
                 problems.add(file, block.line, "a block that is not run needs a comment above it: <!-- norun: why -->")
-            named = re.search(r"\b((?:python/)?tests/\w+\.(?:py|rs)) runs it", block.note)
+            named = re.search(r"\b((?:python/)?tests/[\w/]+\.(?:py|rs)) runs it", block.note)
             if named and not (ROOT / named.group(1)).is_file():
                 problems.add(file, block.line, f"{named.group(1)} does not exist")
             if block.language == "json" and block.is_run:

@@ -8,7 +8,7 @@
 use anyhow::{Context, ensure};
 use chunkmill::config::Options;
 use chunkmill::dataset::Dataset;
-use chunkmill::embed::Role;
+use chunkmill::embed;
 use chunkmill::search::{Query, Searcher};
 use chunkmill::storage::Location;
 
@@ -23,8 +23,7 @@ fn main() -> anyhow::Result<()> {
     let made_by = &dataset.manifest().model;
     ensure!(embedder.info().fingerprint == made_by.fingerprint, "the dataset needs its own model, {}", made_by.id);
     // The role matters: many models encode questions differently from documents. `Mode::Keyword` needs no vector.
-    let read = embedder.encode(&question, Role::Query)?;
-    let vector = embedder.embed(&[&read.ids])?;
+    let vector = embed::query(embedder.as_ref(), &question)?;
 
     // Open the searcher once. It can then answer many queries, from many threads.
     let searcher = Searcher::open(dataset, config.keyword_cache)?;

@@ -28,7 +28,7 @@ use crate::embed::{
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
-use crate::setting::DefaultValue::{Is, Unsaid, Words};
+use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
 use crate::value::{Globs, count, did_you_mean, nearest, one_of, value};
 
@@ -110,7 +110,7 @@ settings! {
         /// `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder.
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
         /// Skip the files that match one of these globs.
-        pub exclude: Globs = "GLOB,…", Unsaid, Documents;
+        pub exclude: Globs = "GLOB,…", Hidden, Documents;
         /// Whether to index hidden files and folders, which are documents like any other. Folders of version control
         /// systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;
@@ -372,7 +372,6 @@ pub struct Config {
 
 /// Returns every setting with the name of its table, in order. Settings outside the tables come last.
 #[doc(hidden)] // The tests compare it with other descriptions of the settings.
-#[must_use]
 pub fn settings() -> Vec<(&'static str, &'static Setting)> {
     fn of<T: Table>() -> impl Iterator<Item = (&'static str, &'static Setting)> {
         T::SETTINGS.iter().map(|setting| (T::NAME, setting))
@@ -383,7 +382,6 @@ pub fn settings() -> Vec<(&'static str, &'static Setting)> {
 }
 
 /// Returns the JSON Schema of a settings file, with which an editor completes and checks it.
-#[must_use]
 pub fn schema() -> serde_json::Value {
     let table = || serde_json::json!({"type": "object", "additionalProperties": false, "properties": {}});
     let mut schema = table();
@@ -462,17 +460,10 @@ impl Options {
     }
 
     /// Parses the text of a settings file. Errors call the file `name`.
-    ///
-    /// # Errors
-    /// Those of [`Options::read`].
     pub fn parse(text: &str, name: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
-            Error::Setting {
-                origin: format!("{name}:{line}"),
-                problem: in_words(error.message()),
-                help: TABLES.to_owned(),
-            }
+            Error::setting(format!("{name}:{line}"), in_words(error.message()), TABLES)
         })
     }
 
@@ -522,13 +513,13 @@ impl Options {
         let line = text.lines().position(|line| line.split('=').next().is_some_and(|name| name.trim() == key));
         let flag =
             if key == "keyword_cache" { "keyword-cache" } else { &format!("embedding-{}", key.replace('_', "-")) };
-        Err(Error::Setting {
-            origin: format!("{}{}", file.display(), line.map(|line| format!(":{}", line + 1)).unwrap_or_default()),
-            problem: format!(
+        Err(Error::setting(
+            format!("{}{}", file.display(), line.map(|line| format!(":{}", line + 1)).unwrap_or_default()),
+            format!(
                 "`{key}` is not allowed in a project's file: the one who fills a cache chooses what is read from it"
             ),
-            help: format!("write it in your own settings file, or use --{flag} or its variable; `off` is allowed here"),
-        })
+            format!("write it in your own settings file, or use --{flag} or its variable; `off` is allowed here"),
+        ))
     }
 
     /// Checks all settings and fills in the defaults.
@@ -539,33 +530,29 @@ impl Options {
         let spec = Spec::resolve(&self.chunking)?;
         let files = self.output.files.map_or(DEFAULT_FILES, NonZeroUsize::get);
         if files > MAX_FILES {
-            return Err(Error::Setting {
-                origin: "files".to_owned(),
-                problem: format!("{files} files are more than the file names allow"),
-                help: format!("use at most {MAX_FILES}"),
-            });
+            return Err(Error::setting(
+                "files",
+                format!("{files} files are more than the file names allow"),
+                format!("use at most {MAX_FILES}"),
+            ));
         }
         if let Some(threads) = self.run.threads.filter(|threads| threads.get() > MAX_THREADS) {
-            return Err(Error::Setting {
-                origin: "threads".to_owned(),
-                problem: format!("{threads} threads are more than any machine can use"),
-                help: format!("use at most {MAX_THREADS}, or leave it out: one per core"),
-            });
+            return Err(Error::setting(
+                "threads",
+                format!("{threads} threads are more than any machine can use"),
+                format!("use at most {MAX_THREADS}, or leave it out: one per core"),
+            ));
         }
         let cache_size = self.embedding.embedding_cache_size.unwrap_or(cache::DEFAULT_LIMIT);
         if cache_size < cache::MIN_LIMIT {
-            return Err(Error::Setting {
-                origin: "embedding-cache-size".to_owned(),
-                problem: format!("{} would leave no room for vectors", count(cache_size, "byte")),
-                help: format!("use at least {}, or --embedding-cache off", cache::MIN_LIMIT),
-            });
+            return Err(Error::setting(
+                "embedding-cache-size",
+                format!("{} would leave no room for vectors", count(cache_size, "byte")),
+                format!("use at least {}, or --embedding-cache off", cache::MIN_LIMIT),
+            ));
         }
         let model = |name: Option<String>, origin: &str| {
-            let wrong = |problem| Error::Setting {
-                origin: origin.to_owned(),
-                problem,
-                help: "name a folder that exists, or a hub id".to_owned(),
-            };
+            let wrong = |problem| Error::setting(origin, problem, "name a folder that exists, or a hub id");
             name.map(|name| name.parse::<ModelRef>().map_err(wrong)).transpose()
         };
         Ok(Config {
@@ -641,9 +628,6 @@ fn adjusted(spec: &Spec, written: &Settings) -> Vec<String> {
 
 impl Config {
     /// Loads the model, or the default one if none was named.
-    ///
-    /// # Errors
-    /// Those of [`embed::load`].
     pub fn embedder(&self) -> Result<Box<dyn Embedder>> {
         let model = self.model.clone().unwrap_or_default();
         match &self.query_model {
@@ -707,7 +691,6 @@ impl Config {
 
     /// Returns a query for `k` chunks, without its vector and filters. Lists are read at least `k` deep unless a
     /// depth other than the default was set: a query for many chunks needs long lists.
-    #[must_use]
     pub fn query<'q>(&self, text: &'q str, k: usize) -> Query<'q> {
         let default = Ranking::default().depth;
         let depth = if self.ranking.depth == default { default.max(k) } else { self.ranking.depth };
@@ -716,15 +699,11 @@ impl Config {
     }
 
     /// Loads the reranker, if one was named.
-    ///
-    /// # Errors
-    /// Those of [`embed::load_reranker`].
     pub fn reranker(&self) -> Result<Option<Box<dyn Reranker>>> {
         self.rerank.as_ref().map(|model| embed::load_reranker(self.backend, model)).transpose()
     }
 
     /// Combines a loaded reranker with the number of chunks that it reads.
-    #[must_use]
     pub fn rerank<'q>(&self, reranker: Option<&'q dyn Reranker>) -> Option<Rerank<'q>> {
         reranker.map(|reranker| Rerank { reranker, depth: self.rerank_depth })
     }
@@ -732,14 +711,12 @@ impl Config {
     /// Opens the embedding cache, if there is one. Without it, or if it cannot be opened, everything is slower but
     /// still correct.
     #[doc(hidden)] // The Python module embeds without a job.
-    #[must_use]
     pub fn open_cache(&self) -> Option<Arc<Cache>> {
         let opened = Cache::open(self.cache.as_deref()?, self.cache_size).map(Arc::new);
         opened.map_err(|error| tracing::warn!("{error}; this run continues without the embedding cache")).ok()
     }
 
     /// Returns the job for these roots, and opens the embedding cache.
-    #[must_use]
     pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
         Job {
             cache: self.open_cache(),
@@ -837,7 +814,6 @@ const OTHER_VARIABLES: [&str; 15] = [
 /// Returns a remark on each environment variable that is named like a setting but is none, with the name that was
 /// most likely meant.
 #[doc(hidden)] // The harness reports them too.
-#[must_use]
 pub fn unknown_variables() -> Vec<String> {
     let known = settings().into_iter().map(|(_, setting)| setting.variable());
     let known: Vec<String> = known.chain(OTHER_VARIABLES.map(|name| format!("CHUNKMILL_{name}"))).collect();
@@ -882,10 +858,12 @@ fn read_variables<T: Table>() -> Result<T> {
 fn read_variable(name: &str, set: impl FnOnce(&str) -> Result<(), String>) -> Result<()> {
     let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { return Ok(()) };
     let value = value.to_string_lossy();
-    set(&value).map_err(|problem| Error::Setting {
-        origin: format!("environment variable {name}"),
-        problem: format!("`{value}` is not understood: {problem}"),
-        help: "it accepts the same values as the flag of that name; correct it or unset it".to_owned(),
+    set(&value).map_err(|problem| {
+        Error::setting(
+            format!("environment variable {name}"),
+            format!("`{value}` is not understood: {problem}"),
+            "it accepts the same values as the flag of that name; correct it or unset it",
+        )
     })
 }
 

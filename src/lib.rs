@@ -7,11 +7,11 @@
 //!
 //! Five crates, each of which can be used alone, and this one, which has their modules under one name. Data flows down
 //! both lists: a crate uses only crates above it, a module only modules above it. Each crate has a map of its own.
-//! `tests/architecture.rs` checks all of them.
+//! `tests/book/architecture.rs` checks all of them.
 //!
 //! | crate | question it answers | modules |
 //! | --- | --- | --- |
-//! | `chunkmill-base` | What do all crates have in common? | [`value`], [`error`], [`setting`], [`safely`] |
+//! | `chunkmill-base` | What do all crates have in common? | `value`, [`error`], [`setting`], [`safely`] |
 //! | `chunkmill-text` | What is in a document, and where is it cut? | [`document`], [`tokens`], [`chunk`] |
 //! | `chunkmill-embed` | What is the vector of a text? | [`embed`], [`hub`] |
 //! | `chunkmill-dataset` | How does a corpus become a dataset? | [`storage`], [`corpus`], [`links`], [`dataset`], [`job`] |
@@ -45,8 +45,8 @@
 //!
 //! # What is public
 //!
-//! Everything on these pages. Some items are public but hidden: the harness, the benchmarks and the tests need them, and
-//! they change without notice. `tests/api` lists the public items, which makes every change visible.
+//! Everything on these pages. Only the command line is public but hidden: the harness shares it, and it changes without
+//! notice. `tests/api` lists the public items, which makes every change visible.
 //!
 //! # Example
 //!

@@ -104,7 +104,12 @@ pub fn finish(output: Output) -> (i32, String, String) {
 /// process exists, but the last reading comes close to it.
 pub fn peak(mut command: Command) -> (u64, i32) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let status = format!("/proc/{}/status", child.id());
+    let [status, exe] = ["status", "exe"].map(|name| format!("/proc/{}/{name}", child.id()));
+    // For a moment after it was started, the process still shows this one's memory.
+    let own = std::env::current_exe().ok();
+    while fs::read_link(&exe).ok() == own && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
         let status = fs::read_to_string(&status).unwrap_or_default();

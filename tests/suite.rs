@@ -1,4 +1,21 @@
 //! All tests in one binary. They test the public interface and the program.
+//!
+//! The folders mirror the code, in the order of the data. Each `mod.rs` says which file answers which question.
+//!
+//! | folder | tests |
+//! | --- | --- |
+//! | `document` | what the parser finds in a text |
+//! | `tokens` | sizes in every unit |
+//! | `chunk` | where a document is cut |
+//! | `embed` | vectors, models, kernels |
+//! | `dataset` | storage, corpus, links, files on disk, the job |
+//! | `search` | ranking, search, answers |
+//! | `cli` | commands, settings, messages |
+//! | `book` | the book, the examples, the map of the code |
+//!
+//! The files next to this one have no tests. They help those of several folders: `common` everywhere, `promises` what
+//! holds for every document and spec, `tiny` invented models, `hostile` text against terminals, `python` environments,
+//! `built` the examples' programs.
 
 #![allow(
     clippy::pedantic,
@@ -8,81 +25,17 @@
     reason = "tests fail by panicking, and print to standard error what they skip"
 )]
 
-mod answer;
-mod architecture;
-mod asymmetric;
-mod blocks;
+mod book;
 mod built;
-mod cache;
-mod chunking;
+mod chunk;
 mod cli;
 mod common;
-mod corpus;
-mod costs;
-mod counting;
-mod crash;
-mod damage;
-mod data_urls;
-mod designs;
+mod dataset;
 mod document;
-mod embedding;
-mod encodings;
-mod examples;
-mod faults;
-mod filed;
-mod fixtures;
-mod formats;
-mod gc;
-mod header;
-mod heading;
-mod headings;
-mod heads;
+mod embed;
 mod hostile;
-mod hub;
-mod instructions;
-mod invalidation;
-mod items;
-mod jobs;
-mod kernels;
-mod keywords;
-mod late;
-mod layers;
-mod lifecycle;
-mod lines;
-mod links;
-mod memory;
-mod messages;
-mod models;
-mod normalize;
-mod objects;
-mod pages;
-mod powershell;
-mod presets;
 mod promises;
-mod properties;
 mod python;
-mod ranking;
-mod readers;
-mod reference;
-mod remarks;
-mod repeats;
-mod replay;
-mod rerank;
-mod scifact;
 mod search;
-mod security;
-mod sentences;
-mod settings;
-mod shards;
-mod snapshots;
-mod store;
-mod structure;
-mod table;
-mod tables;
-mod terminal;
 mod tiny;
-mod traps;
-mod trust;
-mod verify;
-mod version;
-mod words;
+mod tokens;

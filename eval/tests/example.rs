@@ -113,7 +113,7 @@ impl Build {
         }
         spec.insert("max".to_owned(), json!(self.max));
         spec.insert("overlap".to_owned(), json!(self.overlap));
-        spec.insert("heading_context".to_owned(), json!(true));
+        spec.insert("context".to_owned(), json!("headings"));
         spec
     }
 

@@ -1,5 +1,6 @@
 //! Sweep files: which cells they produce, which ones they leave out, and how bad files are reported.
 
+use chunkmill::chunk::Context;
 use chunkmill::config::Options;
 use chunkmill_eval::data::left_out::Reason;
 use chunkmill_eval::run::plan::{Plan, parse};
@@ -114,12 +115,11 @@ fn equal_cells_are_merged_into_the_first() {
 
 #[test]
 fn flags_go_over_defaults_and_grids_over_both() {
-    let flags =
-        Options::parse("[embedding]\nembedder = 'fake'\n[chunking]\nheading_context = true\n", "flags").unwrap();
-    let text = "[defaults.embedding]\nembedder = 'cpu'\nmodel = 'm'\n[[grid]]\nstrategy = 'recursive'\nheading_context = [false, true]\n";
+    let flags = Options::parse("[embedding]\nembedder = 'fake'\n[chunking]\ncontext = 'headings'\n", "flags").unwrap();
+    let text = "[defaults.embedding]\nembedder = 'cpu'\nmodel = 'm'\n[[grid]]\nstrategy = 'recursive'\ncontext = ['none', 'headings']\n";
     let plan = parse(text, "sweep.toml", flags).unwrap();
-    let contexts: Vec<Option<bool>> = plan.builds.iter().map(|build| build.options.chunking.heading_context).collect();
-    assert_eq!(contexts, [Some(false), Some(true)]);
+    let contexts: Vec<Option<Context>> = plan.builds.iter().map(|build| build.options.chunking.context).collect();
+    assert_eq!(contexts, [Some(Context::None), Some(Context::Headings)]);
     for build in &plan.builds {
         assert_eq!(build.options.embedding.embedder, Some(chunkmill::embed::Engine::Fake));
         assert_eq!(build.options.embedding.model.as_deref(), Some("m"));
@@ -128,12 +128,11 @@ fn flags_go_over_defaults_and_grids_over_both() {
 
 #[test]
 fn a_preset_of_a_grid_is_not_mixed_with_sizes_of_the_defaults() {
-    let plan = plan(
-        "[defaults.chunking]\nmax = 77\nheading_context = true\n[[grid]]\npreset = 'recursive'\nmode = 'vector'\n",
-    );
+    let plan =
+        plan("[defaults.chunking]\nmax = 77\ncontext = 'headings'\n[[grid]]\npreset = 'recursive'\nmode = 'vector'\n");
     let config = plan.builds[0].options.clone().resolve().unwrap();
     assert_eq!(config.spec.max(), 400);
-    assert_eq!(plan.builds[0].options.chunking.heading_context, Some(true));
+    assert_eq!(plan.builds[0].options.chunking.context, Some(Context::Headings));
 }
 
 #[test]

@@ -307,7 +307,7 @@ fn miracl_becomes_a_set() {
     assert_eq!(references(&files, "de-1")[0], place);
 
     refused(&["miracl", arg(&a), "--corpus", arg(&b), "--language", "yo"], "topics.miracl-v1.0-yo-dev.tsv");
-    fs::write(b.join("miracl-corpus-v1.0-de/docs-1.jsonl"), passage("7#0", "Again.")).unwrap();
+    fs::write(b.join("miracl-corpus-v1.0-de/docs-1.jsonl"), passage("7#0", "Rebuild.")).unwrap();
     let (_set, err, _) = left(&args);
     assert!(err.contains("docs-1.jsonl:1: passage `7#0` appears twice"), "{err}");
     for name in ["docs-0.jsonl", "docs-1.jsonl"] {

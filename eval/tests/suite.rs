@@ -30,7 +30,7 @@ mod labels;
 mod lost;
 mod messages;
 mod metrics;
-#[path = "../../tests/pages.rs"]
+#[path = "../../tests/book/pages.rs"]
 mod pages;
 mod parity;
 mod programs;

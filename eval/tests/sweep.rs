@@ -213,7 +213,7 @@ fn what_is_scored_is_what_context_hands_over() {
     let mut differ = 0;
     for (at, asked) in labels.queries.iter().enumerate().step_by(9) {
         let encoded = embedder.encode(&asked.text, Role::Query).unwrap();
-        let vector = embedder.embed(&[&encoded.ids]).unwrap();
+        let vector = embedder.embed_ids(&[&encoded.ids]).unwrap();
         let mut handed_over = Vec::new();
         for (variant, packing) in [(2, Packing::Evidence), (3, Packing::Rank)] {
             let answer = &record.variants[variant].answers[at];

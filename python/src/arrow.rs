@@ -181,9 +181,5 @@ pub(crate) fn unreadable(error: &ArrowError) -> PyErr {
 
 /// Converts the error of a table that cannot be read into an error of the library.
 pub(crate) fn unreadable_table(error: &ArrowError) -> chunkmill::error::Error {
-    chunkmill::error::Error::Setting {
-        origin: "table".to_owned(),
-        problem: error.to_string(),
-        help: "the table needs the columns doc_id and text".to_owned(),
-    }
+    chunkmill::error::Error::setting("table", error.to_string(), "the table needs the columns doc_id and text")
 }

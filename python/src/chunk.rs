@@ -10,7 +10,7 @@ use arrow::compute::concat_batches;
 use arrow::error::ArrowError;
 use chunkmill::cli::visible;
 use chunkmill::config::Config;
-use chunkmill::corpus::{self, Fetched, Quarantined, Root};
+use chunkmill::corpus::{self, FetchedDocument, QuarantinedDocument, Root};
 use chunkmill::dataset::{ChunkRow, HeadingRow, ImageRow, LinkRow, Time, chunks_batch, chunks_schema};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{self, Batcher, Embedder, Engine};
@@ -188,12 +188,12 @@ pub(crate) struct Chunker {
 }
 
 /// A source to cut.
-enum Given {
+enum CutSource {
     Text(PyBackedStr),
     Path(PathBuf),
 }
 
-impl Given {
+impl CutSource {
     /// Reads a `str` as a text and an `os.PathLike` as a path.
     fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = value.cast::<PyString>() {
@@ -215,11 +215,11 @@ impl Given {
 /// A document to cut.
 enum Document<'g> {
     Text(&'g str, String),
-    File(Fetched),
+    File(FetchedDocument),
 }
 
 /// The result of cutting a document.
-type Cut = Result<Arc<[ChunkRow]>, Quarantined>;
+type Cut = Result<Arc<[ChunkRow]>, QuarantinedDocument>;
 
 impl Chunker {
     fn recipe(&self) -> Result<Recipe<'_>> {
@@ -240,13 +240,13 @@ impl Chunker {
     }
 
     /// Finds all documents and cuts them in parallel. Returns the results for the documents of each source.
-    fn cut_all(&self, sources: &[(Given, String)], stop: &AtomicBool) -> Result<Vec<Vec<Cut>>> {
+    fn cut_all(&self, sources: &[(CutSource, String)], stop: &AtomicBool) -> Result<Vec<Vec<Cut>>> {
         let (mut work, mut all): (Vec<(usize, Document<'_>)>, Vec<Vec<Cut>>) = (Vec::new(), Vec::new());
         for (at, (given, name)) in sources.iter().enumerate() {
             all.push(Vec::new());
             match given {
-                Given::Text(text) => work.push((at, Document::Text(text, name.clone()))),
-                Given::Path(path) => {
+                CutSource::Text(text) => work.push((at, Document::Text(text, name.clone()))),
+                CutSource::Path(path) => {
                     let found = corpus::discover(&[root(path)?], &self.config.filter, &[])?;
                     all[at].extend(found.quarantined.into_iter().map(Err));
                     work.extend(corpus::fetch(&found.sources)?.into_iter().map(|file| (at, Document::File(file))));
@@ -271,8 +271,8 @@ impl Chunker {
         names: Vec<String>,
         strict: bool,
     ) -> PyResult<Vec<Vec<Arc<[ChunkRow]>>>> {
-        let given = |(source, name)| Ok((Given::of(source)?, name));
-        let sources = &sources.iter().zip(names).map(given).collect::<PyResult<Vec<(Given, String)>>>()?;
+        let given = |(source, name)| Ok((CutSource::of(source)?, name));
+        let sources = &sources.iter().zip(names).map(given).collect::<PyResult<Vec<(CutSource, String)>>>()?;
         let cut = if let Some(texts) = small(sources) {
             let cut = |(text, name): (&str, &String)| Ok(vec![self.cut(Document::Text(text, name.clone()))?]);
             let cut: Result<Vec<Vec<Cut>>> = py.detach(|| texts.into_iter().map(cut).collect());
@@ -283,10 +283,10 @@ impl Chunker {
         };
         let keep = |cut: Cut| match cut {
             Ok(rows) => Some(Ok(rows)),
-            Err(Quarantined { doc_id, reason, .. }) if strict => {
+            Err(QuarantinedDocument { doc_id, reason, .. }) if strict => {
                 Some(Err(exception("QuarantineError", &visible(&format!("{doc_id} {reason}")))))
             }
-            Err(Quarantined { doc_id, reason, .. }) => {
+            Err(QuarantinedDocument { doc_id, reason, .. }) => {
                 tracing::warn!("quarantined {doc_id}: {reason}");
                 None
             }
@@ -406,14 +406,14 @@ impl Chunker {
 }
 
 /// Returns the texts if there are no other sources and they are too small to be worth other threads.
-fn small<'s>(sources: &'s [(Given, String)]) -> Option<Vec<(&'s str, &'s String)>> {
+fn small<'s>(sources: &'s [(CutSource, String)]) -> Option<Vec<(&'s str, &'s String)>> {
     let mut bytes = 0;
-    let mut text = |(given, name): (&'s Given, &'s String)| match given {
-        Given::Text(text) => {
+    let mut text = |(given, name): (&'s CutSource, &'s String)| match given {
+        CutSource::Text(text) => {
             bytes += text.len();
             (bytes < SMALL).then_some((&**text, name))
         }
-        Given::Path(_) => None,
+        CutSource::Path(_) => None,
     };
     sources.iter().map(|(given, name)| text((given, name))).collect()
 }
@@ -427,7 +427,7 @@ fn root(path: &Path) -> Result<Root> {
 }
 
 /// The tokenizer that counted texts last, with its model.
-type Known = Option<(Engine, ModelRef, Arc<dyn TokenCounter>)>;
+type LastCounter = Option<(Engine, ModelRef, Arc<dyn TokenCounter>)>;
 
 /// Returns the size of each text.
 #[pyfunction]
@@ -437,7 +437,7 @@ pub(crate) fn count(
     texts: Vec<PyBackedStr>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<usize>> {
-    static KNOWN: Mutex<Known> = Mutex::new(None);
+    static KNOWN: Mutex<LastCounter> = Mutex::new(None);
     let options = settings::options(settings, CUTTING)?;
     let (unit, encoding) = (options.chunking.unit, options.chunking.encoding);
     let (unit, encoding) = (unit.unwrap_or(Unit::Tokens), encoding.unwrap_or_else(Encoding::default));

@@ -122,14 +122,14 @@ pub(crate) struct Searcher {
 type Where = [Vec<String>; 5];
 
 /// A question: its words, the number of results, the filters, and the minimum score.
-type Asked = (String, usize, Where, Option<f64>);
+type Question = (String, usize, Where, Option<f64>);
 
 impl Searcher {
     /// Asks a question, with settings that override those of the searcher.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
-        (question, k, place, min_score): Asked,
+        (question, k, place, min_score): Question,
         settings: Option<&Bound<'_, PyDict>>,
         answer: impl FnOnce(&search::Searcher, &Query<'_>) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
@@ -201,13 +201,13 @@ impl Searcher {
 
     /// Returns the best chunks as JSON.
     #[pyo3(signature = (asked, **settings))]
-    fn search(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+    fn search(&self, py: Python<'_>, asked: Question, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.hits(&searcher.search(query)?, false)?)))
     }
 
     /// Returns the best documents with their matching chunks, as JSON.
     #[pyo3(signature = (asked, **settings))]
-    fn documents(&self, py: Python<'_>, asked: Asked, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+    fn documents(&self, py: Python<'_>, asked: Question, settings: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
         self.ask(py, asked, settings, |searcher, query| Ok(json(&searcher.documents(query)?)))
     }
 
@@ -216,7 +216,7 @@ impl Searcher {
     fn context(
         &self,
         py: Python<'_>,
-        asked: Asked,
+        asked: Question,
         budget: usize,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {

@@ -22,7 +22,7 @@ pub(crate) fn raised(error: &Error) -> PyErr {
 
 /// Returns the exception for a setting.
 pub(crate) fn setting(origin: &str, problem: String, help: &str) -> PyErr {
-    raised(&Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() })
+    raised(&Error::setting(origin, problem, help))
 }
 
 /// Creates an exception of the package. Names of files in its message must not steer the terminal that shows it.

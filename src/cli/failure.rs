@@ -16,7 +16,6 @@ use crate::error::{Error, exit};
 use crate::value::nearest;
 
 /// Parses the command line. Exits the process after printing help, the version or a usage error.
-#[must_use]
 pub fn parse<P: Parser>() -> P {
     let given = joined(&P::command(), std::env::args_os());
     P::try_parse_from(&given).unwrap_or_else(|error| {
@@ -155,7 +154,6 @@ fn tip(error: &mut clap::Error, words: String) {
 }
 
 /// Prints the error, if there is one, and returns the exit code.
-#[must_use]
 pub fn finish(result: anyhow::Result<u8>) -> u8 {
     let error = match result {
         Ok(code) => return code,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::args::{ConfigArgs, CorpusArgs};
 use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
 use super::output::{print, print_json, tell};
-use super::progress::{Interval, Mode, Progress};
+use super::progress::{Interval, Progress, ProgressMode};
 use super::start::use_threads;
 use crate::chunk::Spec;
 use crate::config::{self, Config, Options};
@@ -61,7 +61,7 @@ impl JobArgs {
 pub(super) struct ProgressArgs {
     /// How to show progress: auto, plain, json, never [default: auto]
     #[arg(long, value_name = "MODE", help_heading = "Running")]
-    progress: Option<Mode>,
+    progress: Option<ProgressMode>,
     /// Seconds between lines of plain or json progress; 0 prints every step [default: 5]
     #[arg(long, value_name = "SECONDS", help_heading = "Running")]
     progress_interval: Option<Interval>,
@@ -70,9 +70,9 @@ pub(super) struct ProgressArgs {
 impl ProgressArgs {
     pub(super) fn start(&self, quiet: bool) -> anyhow::Result<Progress> {
         let mode = match self.progress {
-            _ if quiet => Mode::Never,
+            _ if quiet => ProgressMode::Never,
             Some(mode) => mode,
-            None => config::variable("PROGRESS")?.unwrap_or(Mode::Auto),
+            None => config::variable("PROGRESS")?.unwrap_or(ProgressMode::Auto),
         };
         let interval = match self.progress_interval {
             Some(interval) => interval,

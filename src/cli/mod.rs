@@ -98,7 +98,6 @@ enum Command {
 }
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
-#[must_use]
 pub fn main() -> u8 {
     let cli: Cli = parse();
     output::log(match (cli.quiet, cli.verbose) {

@@ -22,7 +22,6 @@ use crate::error::Error;
 
 /// Makes a text safe to display: escapes control characters, and characters that change the direction of a line or
 /// end it, like `\x1b` and `\u{202e}`. Keeps line feeds and tabs; removes a carriage return before a line feed.
-#[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     let candidate = |byte: u8| byte < b' ' || matches!(byte, 0x7f | 0xc2 | 0xe2);
     let shown = spelled(
@@ -122,11 +121,11 @@ fn write_out(bytes: &[u8]) -> anyhow::Result<()> {
 pub(super) fn binary() -> Result<impl Write, Error> {
     let out = io::stdout().lock();
     if out.is_terminal() {
-        return Err(Error::Setting {
-            origin: "standard output".to_owned(),
-            problem: "is a terminal, and the result is binary".to_owned(),
-            help: "write it to a file with `> FILE`, or pipe it into a program".to_owned(),
-        });
+        return Err(Error::setting(
+            "standard output",
+            "is a terminal, and the result is binary",
+            "write it to a file with `> FILE`, or pipe it into a program",
+        ));
     }
     Ok(out)
 }

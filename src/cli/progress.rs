@@ -33,37 +33,24 @@ impl FromStr for Interval {
     }
 }
 
-/// How progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Bars on a terminal, otherwise plain.
-    Auto,
-    /// A line of text at each interval.
-    Plain,
-    /// A line with a JSON object at each interval.
-    Json,
-    /// Nothing.
-    Never,
-}
-
-impl Mode {
-    const ALL: [Self; 4] = [Self::Auto, Self::Plain, Self::Json, Self::Never];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Plain => "plain",
-            Self::Json => "json",
-            Self::Never => "never",
-        }
+named! {
+    /// How progress is shown.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(super) enum ProgressMode: "a way to show progress" {
+        /// Bars on a terminal, otherwise plain.
+        Auto = "auto",
+        /// A line of text at each interval.
+        Plain = "plain",
+        /// A line with a JSON object at each interval.
+        Json = "json",
+        /// Nothing.
+        Never = "never",
     }
 }
 
-named!(Mode, "a way to show progress");
-
 /// The progress display of a job.
 pub(super) struct Progress {
-    mode: Mode,
+    mode: ProgressMode,
     interval: Duration,
     bar: ProgressBar,
     last_line: Mutex<Instant>,
@@ -71,12 +58,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn start(mode: Mode, Interval(interval): Interval) -> Self {
-        let mode = if mode == Mode::Auto && !is_watched() { Mode::Plain } else { mode };
-        let bar = if mode == Mode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    pub(super) fn start(mode: ProgressMode, Interval(interval): Interval) -> Self {
+        let mode = if mode == ProgressMode::Auto && !is_watched() { ProgressMode::Plain } else { mode };
+        let bar = if mode == ProgressMode::Auto { ProgressBar::new(0) } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{bar:30} {percent}% {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        if mode == Mode::Auto {
+        if mode == ProgressMode::Auto {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
         Self { mode, interval, bar, last_line: Mutex::new(Instant::now()), tally: Tally::default() }
@@ -97,7 +84,7 @@ impl Progress {
         reason = "for people"
     )]
     fn show(&self) {
-        if self.mode == Mode::Never {
+        if self.mode == ProgressMode::Never {
             return;
         }
         let message = |now: &Standing| {
@@ -106,7 +93,7 @@ impl Progress {
             let left = time_left(now.eta_seconds);
             format!("{prepared}/{documents}, {ready}/{chunks}, {tokens_per_second:.0} tokens/s, {left}")
         };
-        if self.mode == Mode::Auto {
+        if self.mode == ProgressMode::Auto {
             let now = self.tally.now();
             self.bar.set_position((now.done * now.documents as f64) as u64);
             self.bar.set_message(message(&now));
@@ -118,7 +105,7 @@ impl Progress {
         }
         *last = Instant::now();
         let now = self.tally.now();
-        let line = if self.mode == Mode::Json {
+        let line = if self.mode == ProgressMode::Json {
             json!(now).to_string()
         } else {
             format!("{:3.0}% {}", now.done * 100.0, message(&now))

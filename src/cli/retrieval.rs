@@ -10,7 +10,7 @@ use crate::config::Options;
 use crate::dataset::Dataset;
 use crate::embed;
 use crate::error::Error;
-use crate::search::{CANDIDATES, Context, Filter, Found, Packing, PathPattern, Query, Searcher};
+use crate::search::{CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, Searcher};
 use crate::storage::Location;
 use crate::value::{Value, count};
 
@@ -84,7 +84,7 @@ impl ContextArgs {
 
 /// Warns if the best passage is not in the context, or only its first lines, because it exceeds the budget alone. An
 /// empty context is reported by the commands.
-fn warn_of_best(searcher: &Searcher, found: &[Found], context: &Context) -> crate::error::Result<()> {
+fn warn_of_best(searcher: &Searcher, found: &[FoundChunk], context: &Context) -> crate::error::Result<()> {
     let is_whole = context.passages.iter().any(|passage| passage.rank == 1 && !passage.cut);
     let Some(best) = found.get(..1).filter(|_| !is_whole && !context.passages.is_empty()) else { return Ok(()) };
     let whole = searcher.context(best, usize::MAX, Packing::Rank)?;
@@ -134,11 +134,11 @@ impl RetrievalArgs {
         let opened = Dataset::open(&self.dataset);
         let is_dataset = |text: &str| text.parse().is_ok_and(|at: Location| Dataset::open(&at).is_ok());
         if opened.is_err() && Path::new(&self.query).is_dir() && is_dataset(&self.query) {
-            return Err(Error::Setting {
-                origin: self.dataset.to_string(),
-                problem: format!("is not a dataset, but `{}` is", self.query),
-                help: "the dataset comes first, then the question".to_owned(),
-            });
+            return Err(Error::setting(
+                self.dataset.to_string(),
+                format!("is not a dataset, but `{}` is", self.query),
+                "the dataset comes first, then the question",
+            ));
         }
         opened
     }

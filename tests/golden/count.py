@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the SHA-256 that tests/powershell.rs expects: a hash of tiktoken's counts of every document.
+"""Prints the SHA-256 that tests/chunk/real_corpus.rs expects: a hash of tiktoken's counts of every document.
 
 Run it once, by hand, with the unpacked corpus:
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Prints the vectors of transformers for the made-up models of tests/tiny.rs.
 
-They are computed in 64-bit floats, for `golden` in tests/models.rs.
+They are computed in 64-bit floats, for `golden` in tests/embed/networks.rs.
 
 Run it by hand, in an environment with torch, transformers, tokenizers and safetensors. Last run with transformers
 5.23.0 and torch 2.15.0.
 
-    CHUNKMILL_TINY=/tmp/tiny cargo test --release --test suite -- --ignored models::writes_the_models_of_the_golden_vectors
+    CHUNKMILL_TINY=/tmp/tiny cargo test --release --test suite -- --ignored embed::networks::writes_the_models_of_the_golden_vectors
     python tests/golden/families.py /tmp/tiny
 
 Jina's networks are not in transformers, and its NomicBERT expects different tensor names from those in the

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Prints the scores of sentence-transformers for the made-up rerankers of tests/tiny.rs.
 
-They are computed in 64-bit floats, for `golden` in tests/rerank.rs.
+They are computed in 64-bit floats, for `golden` in tests/embed/rerank.rs.
 
 Run it by hand, in an environment with torch and sentence-transformers. Last run with sentence-transformers 6.2.0,
 transformers 5.23.0 and torch 2.15.0.
 
-    CHUNKMILL_TINY=/tmp/pairs cargo test --release --test suite -- --ignored rerank::writes_the_rerankers
+    CHUNKMILL_TINY=/tmp/pairs cargo test --release --test suite -- --ignored embed::rerank::writes_the_rerankers
     python tests/golden/pairs.py /tmp/pairs
 """
 

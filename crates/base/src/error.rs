@@ -158,11 +158,16 @@ pub enum Error {
 impl Error {
     /// Returns the error for a request at `origin` that needs a feature this program was built without.
     pub fn without(feature: &str, origin: &str) -> Self {
-        Self::Setting {
-            origin: origin.to_owned(),
-            problem: format!("this program was built without the feature `{feature}`"),
-            help: format!("build it with `--features {feature}`, or use a released program, which includes it"),
-        }
+        Self::setting(
+            origin,
+            format!("this program was built without the feature `{feature}`"),
+            format!("build it with `--features {feature}`, or use a released program, which includes it"),
+        )
+    }
+
+    /// Creates an [`Error::Setting`].
+    pub fn setting(origin: impl Into<String>, problem: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Setting { origin: origin.into(), problem: problem.into(), help: help.into() }
     }
 
     /// Wraps a file-system failure, for use with `map_err`.
@@ -200,7 +205,6 @@ impl Error {
     }
 
     /// Returns the process exit code for this failure.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Setting { .. } | Self::Corpus { .. } | Self::Named { .. } => exit::USAGE,
@@ -222,7 +226,6 @@ impl Error {
 ///
 /// # Errors
 /// The message of the panic.
-#[doc(hidden)] // The harness and the Python module read such bytes too.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     thread_local! {
         static SILENT: Cell<bool> = const { Cell::new(false) };
@@ -334,7 +337,6 @@ pub enum Skip {
 
 impl Skip {
     /// Returns a short, stable word for machines.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "unreadable",

@@ -4,7 +4,7 @@
 //!
 //! | module | question it answers |
 //! | --- | --- |
-//! | [`value`] | How are values and numbers written, and which name did a typo mean? |
+//! | `value` | How are values and numbers written, and which name did a typo mean? |
 //! | [`error`] | What can go wrong, and what does the process say then? |
 //! | [`setting`] | What is a setting, and what do we know about it? |
 //! | [`safely`] | How is a file opened if somebody else may have taken its name? |

@@ -41,9 +41,6 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Reads a whole file as [`open`] opens it.
-///
-/// # Errors
-/// Those of [`open`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::new();

@@ -20,8 +20,8 @@ pub struct Setting {
     /// Its default.
     pub default: DefaultValue,
     /// The part of a dataset to rebuild after a change.
-    pub again: Again,
-    /// The exception to `again`, in words; empty if there is none.
+    pub rebuild: Rebuild,
+    /// The exception to `rebuild`, in words; empty if there is none.
     pub unless: &'static str,
     /// The written form of its value.
     pub form: Form,
@@ -37,12 +37,12 @@ pub enum DefaultValue {
     /// A default that is described in words.
     Words(&'static str),
     /// A default that help does not mention.
-    Unsaid,
+    Hidden,
 }
 
-/// The part of a dataset to rebuild when a setting changes. `tests/invalidation.rs` checks each one.
+/// The part of a dataset to rebuild when a setting changes. `tests/dataset/invalidation.rs` checks each one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum Rebuild {
     /// No file changes.
     Nothing,
     /// New documents are embedded. Files without an added or removed document stay as they are.
@@ -55,9 +55,8 @@ pub enum Again {
     Vectors,
 }
 
-impl Again {
+impl Rebuild {
     /// Returns its name in the tables of the reference.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
@@ -71,31 +70,27 @@ impl Again {
 
 impl Setting {
     /// Returns the flag, without the leading dashes.
-    #[must_use]
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
 
     /// Returns the name of the environment variable.
-    #[must_use]
     pub fn variable(&self) -> String {
         format!("CHUNKMILL_{}", self.name.to_uppercase())
     }
 
     /// Returns its help: a sentence or two without the final full stop, then the default.
-    #[must_use]
     pub fn help(&self) -> String {
         let about: Vec<&str> = self.about.iter().map(|line| line.trim()).collect();
         let about = about.join(" ");
         let about = about.strip_suffix('.').unwrap_or(&about);
         match self.default {
             DefaultValue::Is(value) | DefaultValue::Words(value) => format!("{about} [default: {value}]"),
-            DefaultValue::Unsaid => about.to_owned(),
+            DefaultValue::Hidden => about.to_owned(),
         }
     }
 
     /// Returns the names that its value can have, if there is a fixed list of them.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let schema = (self.schema)();
         let names = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
@@ -103,7 +98,6 @@ impl Setting {
     }
 
     /// Returns its help, followed by the names that its value can have unless the help has them all.
-    #[must_use]
     pub fn long_help(&self) -> String {
         let (help, names) = (self.help(), self.names());
         if names.iter().all(|name| help.contains(name)) {
@@ -113,7 +107,6 @@ impl Setting {
     }
 
     /// Returns the JSON Schema of its value, described by its help.
-    #[must_use]
     pub fn described(&self) -> Json {
         let mut schema = (self.schema)();
         schema["description"] = self.help().into();
@@ -121,7 +114,6 @@ impl Setting {
     }
 
     /// Returns whether it is a switch: the flag alone means true.
-    #[must_use]
     pub fn is_switch(&self) -> bool {
         self.form == Form::Switch
     }
@@ -162,7 +154,7 @@ macro_rules! settings {
     (@key $name:ident) => { stringify!($name) };
     (@key $name:ident $key:literal) => { $key };
     ($(#[$doc:meta])* pub struct $table:ident in $in:literal under $heading:literal {
-        $($(#[doc = $about:literal])+ pub $name:ident $(in files $key:literal)?: $type:ident = $value:literal, $default:expr, $again:ident $(unless $unless:literal)?;)*
+        $($(#[doc = $about:literal])+ pub $name:ident $(in files $key:literal)?: $type:ident = $value:literal, $default:expr, $rebuild:ident $(unless $unless:literal)?;)*
     }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -179,7 +171,7 @@ macro_rules! settings {
                 $crate::setting::settings!(@key $name $($key)?),
                 &[$($about),+],
                 ($value, $default),
-                ($crate::setting::Again::$again, concat!("" $(, $unless)?)),
+                ($crate::setting::Rebuild::$rebuild, concat!("" $(, $unless)?)),
                 <$type as $crate::value::Value>::FORM,
                 <$type as $crate::value::Value>::schema,
             )),*];
@@ -213,10 +205,10 @@ impl Setting {
         key: &'static str,
         about: &'static [&'static str],
         (value, default): (&'static str, DefaultValue),
-        (again, unless): (Again, &'static str),
+        (rebuild, unless): (Rebuild, &'static str),
         form: Form,
         schema: fn() -> Json,
     ) -> Self {
-        Self { name, key, about, value, default, again, unless, form, schema }
+        Self { name, key, about, value, default, rebuild, unless, form, schema }
     }
 }

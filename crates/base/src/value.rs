@@ -104,14 +104,33 @@ impl Value for bool {
     }
 }
 
-/// Implements `Display`, `FromStr`, `Value` and serde by name for a fieldless enum that has `ALL` (or another
-/// constant `$all`) and `fn name(self) -> &'static str`. Error messages call it `$what`.
+/// Declares an enum without fields whose values have names, with `ALL`, `name`, `Display`, `FromStr`, [`Value`] and serde by
+/// name. After the enum's name comes what error messages call a value.
 #[macro_export]
 macro_rules! named {
-    ($type:ty, $what:literal) => {
-        $crate::value::named!($type, $what, ALL);
-    };
-    ($type:ty, $what:literal, $all:ident) => {
+    (
+        $(#[$meta:meta])*
+        $visible:vis enum $type:ident: $what:literal {
+            $($(#[$of_variant:meta])* $variant:ident = $name:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        $visible enum $type {
+            $($(#[$of_variant])* $variant,)*
+        }
+
+        impl $type {
+            /// All values, in order.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Returns the name used in settings, files and messages.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())
@@ -122,8 +141,8 @@ macro_rules! named {
             type Err = String;
 
             fn from_str(s: &str) -> Result<Self, String> {
-                let found = Self::$all.into_iter().find(|value| value.name() == s);
-                found.ok_or_else(|| $crate::value::unknown(s, $what, &Self::$all.map(Self::name)))
+                let found = Self::ALL.into_iter().find(|value| value.name() == s);
+                found.ok_or_else(|| $crate::value::unknown(s, $what, &Self::ALL.map(Self::name)))
             }
         }
 
@@ -133,7 +152,7 @@ macro_rules! named {
             }
 
             fn schema() -> serde_json::Value {
-                serde_json::json!({"enum": Self::$all.map(Self::name)})
+                serde_json::json!({"enum": Self::ALL.map(Self::name)})
             }
         }
 
@@ -155,13 +174,11 @@ macro_rules! named {
 pub use named;
 
 /// Returns the message for a name that does not exist, with the nearest of the valid names and all of them.
-#[must_use]
 pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
     format!("`{written}` is not {what}; {}", one_of(written, names))
 }
 
 /// Suggests the nearest of the valid names, which are many, and then lists them.
-#[must_use]
 pub fn one_of(written: &str, names: &[&str]) -> String {
     let all = names.join(", ");
     match nearest(written, names.iter().copied()) {
@@ -171,13 +188,11 @@ pub fn one_of(written: &str, names: &[&str]) -> String {
 }
 
 /// Lists the valid names and suggests the nearest one.
-#[must_use]
 pub fn choices(written: &str, names: &[&str]) -> String {
     names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
 }
 
 /// Returns the end of a message that suggests a name, or nothing if there is no suggestion.
-#[must_use]
 pub fn did_you_mean(meant: Option<impl Display>) -> String {
     meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
 }
@@ -191,7 +206,6 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
 
 /// Returns the path that the user most likely meant: the nearest one, or the one that ends most nearly in what was
 /// written. `ends` separate the parts of a path.
-#[must_use]
 pub fn nearest_path<'n>(written: &str, paths: &[&'n str], ends: &[char]) -> Option<&'n str> {
     let parts = written.split(ends).count();
     let end = |path: &'n str| {
@@ -219,13 +233,11 @@ fn nearest_by<'n>(
 }
 
 /// Returns a number with its noun, which is given in the singular: `1 document`, `2 documents`.
-#[must_use]
 pub fn count<N: Copy + Display + PartialEq + From<u8>>(number: N, singular: &str) -> String {
     format!("{number} {}", noun(number, singular))
 }
 
 /// Returns a noun, which is given in the singular, as it follows a number: after 2, `query` becomes `queries`.
-#[must_use]
 pub fn noun<N: Copy + PartialEq + From<u8>>(number: N, singular: &str) -> String {
     if number == N::from(1) {
         return singular.to_owned();

@@ -66,42 +66,26 @@ impl FromStr for Device {
     }
 }
 
-/// Which implementation of [`Embedder`] to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
-    /// [`Engine::Cpu`] if it can run the model on the chosen device, otherwise [`Engine::Candle`].
-    #[default]
-    Auto,
-    /// The built-in encoder, on the CPU.
-    Cpu,
-    /// Candle.
-    Candle,
-    /// Hashed words, without a model or meaning, for tests and dry runs.
-    Fake,
-}
-
-impl Engine {
-    /// Every engine.
-    pub const ALL: [Self; 4] = [Self::Auto, Self::Cpu, Self::Candle, Self::Fake];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Candle => "candle",
-            Self::Fake => "fake",
-        }
+named! {
+    /// Which implementation of [`Embedder`] to use.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Engine: "an embedder" {
+        /// [`Engine::Cpu`] if it can run the model on the chosen device, otherwise [`Engine::Candle`].
+        #[default]
+        Auto = "auto",
+        /// The built-in encoder, on the CPU.
+        Cpu = "cpu",
+        /// Candle.
+        Candle = "candle",
+        /// Hashed words, without a model or meaning, for tests and dry runs.
+        Fake = "fake",
     }
 }
-
-named!(Engine, "an embedder");
 
 /// The precision to compute a model in. Written `auto` or as the [`Precision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrecisionSetting {
-    /// The fastest precision whose vectors are practically those of f32; see [`cpu`].
+    /// The fastest precision whose vectors are practically those of f32; see `cpu`.
     #[default]
     Auto,
     /// A fixed precision.
@@ -131,7 +115,7 @@ impl PrecisionSetting {
     }
 
     fn names() -> Vec<&'static str> {
-        [&[Self::AUTO], &Precision::NAMED.map(Precision::name)[..]].concat()
+        [&[Self::AUTO], &Precision::ALL.map(Precision::name)[..]].concat()
     }
 }
 

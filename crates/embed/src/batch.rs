@@ -23,8 +23,9 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Batching, Embedder, ModelInfo, Role, finite};
-use crate::late::{Part, Reading, Wanted};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::late::{Reading, WantedChunk, WindowPart};
+use crate::split::{bucket, pack, split};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
@@ -46,7 +47,7 @@ pub struct Batcher<'a> {
     embedder: &'a dyn Embedder,
     batch_tokens: usize,
     /// Tokenization results by hash of the text.
-    tokenized: HashMap<Hash, Tokenized>,
+    tokenized: HashMap<Hash, TokenizedText>,
     /// Vectors by hash of the ids that the model read.
     remembered: HashMap<Hash, Box<[f32]>>,
     capacity: usize,
@@ -55,15 +56,33 @@ pub struct Batcher<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Tokenized {
-    /// Hash of the token ids.
+struct TokenizedText {
+    /// Hash of the token ids, or of the text if the embedder reads that.
     hash: Hash,
     n_tokens: usize,
 }
 
+/// A text whose vector is not known.
+struct UnknownText<'t> {
+    hash: Hash,
+    text: &'t str,
+    encoded: EncodedText,
+}
+
+impl UnknownText<'_> {
+    /// Returns the number of tokens that the model reads, as far as we know.
+    fn len(&self) -> usize {
+        if self.encoded.ids.is_empty() { self.encoded.n_tokens } else { self.encoded.ids.len() }
+    }
+
+    fn input(&self, role: Role) -> ModelInput<'_> {
+        ModelInput { text: self.text, role, ids: &self.encoded.ids }
+    }
+}
+
 /// The vectors of a list of texts.
 #[derive(Debug, Default)]
-pub struct Embedded {
+pub struct EmbeddingResult {
     /// One vector per text in the order of the texts, row-major.
     pub vectors: Vec<f32>,
     /// Number of tokens of each text before truncation.
@@ -100,7 +119,6 @@ impl<'a> Batcher<'a> {
     }
 
     /// Returns the model's record.
-    #[must_use]
     pub fn info(&self) -> &ModelInfo {
         self.embedder.info()
     }
@@ -116,79 +134,86 @@ impl<'a> Batcher<'a> {
         role: Role,
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let embedder = self.embedder;
         if !embedder.batching().remember {
             return self.embed_all(texts, role, stop, progress);
         }
+        let reads = embedder.batching().reads;
         let dim = embedder.info().dim;
         let hashes: Vec<Hash> = texts.par_iter().map(|text| hash_text(text, role)).collect();
         let mut seen: HashSet<Hash> = HashSet::new();
-        let mut new: Vec<(Hash, &String)> = Vec::new();
+        let mut new: Vec<(Hash, &str)> = Vec::new();
         for (&hash, text) in hashes.iter().zip(texts) {
             let known = |hash| self.tokenized.get(hash).is_some_and(|of| self.remembered.contains_key(&of.hash));
             if !known(&hash) && seen.insert(hash) {
                 new.push((hash, text));
             }
         }
-        let encode = |&(hash, text): &(Hash, &String)| {
+        let encode = |&(hash, text)| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let encoded = embedder.encode(text, role)?;
-            let tokenized = Tokenized { hash: hash_ids(&encoded.ids), n_tokens: encoded.n_tokens };
-            Ok((hash, tokenized, encoded.ids))
+            let of_input = match reads {
+                Reads::Ids => hash_ids(&encoded.ids),
+                Reads::Text => hash,
+            };
+            let tokenized = TokenizedText { hash: of_input, n_tokens: encoded.n_tokens };
+            Ok((hash, tokenized, UnknownText { hash: of_input, text, encoded }))
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
 
         // Texts with equal ids have equal vectors, so only the first of them is computed.
-        let mut unique: Vec<(Hash, Vec<u32>)> = Vec::new();
+        let mut unique: Vec<UnknownText<'_>> = Vec::new();
         seen.clear();
-        for (hash, tokenized, ids) in encoded {
+        for (hash, tokenized, unknown) in encoded {
             self.tokenized.insert(hash, tokenized);
             if !self.remembered.contains_key(&tokenized.hash) && seen.insert(tokenized.hash) {
-                unique.push((tokenized.hash, ids));
+                unique.push(unknown);
             }
         }
         let mut place: HashMap<Hash, Cow<'_, [f32]>> = HashMap::new();
         if let Some((cache, space)) = &self.cache {
-            let wanted: Vec<Hash> = unique.iter().map(|&(hash, _)| hash).collect();
+            let wanted: Vec<Hash> = unique.iter().map(|unknown| unknown.hash).collect();
             let found = wanted.iter().zip(cache.get(space, &wanted));
             place.extend(found.filter_map(|(&hash, vector)| Some((hash, vector?.into()))));
-            unique.retain(|(hash, _)| !place.contains_key(hash));
+            unique.retain(|unknown| !place.contains_key(&unknown.hash));
         }
         let cached = place.len();
         if cached > 0 {
             progress(cached, 0);
         }
-        unique.sort_by(|(_, a), (_, b)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        let batches = self.cut(&unique, |(_, ids)| ids.len());
-        let run = |batch: &&[(Hash, Vec<u32>)]| -> Result<Vec<f32>> {
+        unique.sort_by(|a, b| {
+            b.len().cmp(&a.len()).then_with(|| (&a.encoded.ids, a.text).cmp(&(&b.encoded.ids, b.text)))
+        });
+        let batches = self.cut(&unique, UnknownText::len);
+        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<f32>> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let ids: Vec<&[u32]> = batch.iter().map(|(_, ids)| ids.as_slice()).collect();
-            let vectors = embedder.embed(&ids)?;
+            let inputs: Vec<ModelInput<'_>> = batch.iter().map(|unknown| unknown.input(role)).collect();
+            let vectors = embedder.embed(&inputs)?;
             if let Some((cache, space)) = &self.cache {
-                cache.put(space, batch.iter().map(|&(hash, _)| hash).zip(vectors.chunks(dim)));
+                cache.put(space, batch.iter().map(|unknown| unknown.hash).zip(vectors.chunks(dim)));
             }
-            progress(ids.len(), ids.iter().map(|ids| ids.len()).sum());
+            progress(batch.len(), batch.iter().map(UnknownText::len).sum());
             Ok(vectors)
         };
         let computed = self.run(&batches, run)?;
         let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
-        place.extend(unique.iter().map(|&(hash, _)| hash).zip(computed));
+        place.extend(unique.iter().map(|unknown| unknown.hash).zip(computed));
 
-        let mut result = Embedded {
+        let mut result = EmbeddingResult {
             vectors: Vec::with_capacity(texts.len() * dim),
             n_tokens: Vec::with_capacity(texts.len()),
             computed: unique.len(),
             cached,
-            tokens_read: unique.iter().map(|(_, ids)| ids.len()).sum(),
+            tokens_read: unique.iter().map(UnknownText::len).sum(),
             max_tokens: embedder.info().max_tokens,
         };
         for hash in &hashes {
-            let Tokenized { hash, n_tokens } = self.tokenized[hash];
+            let TokenizedText { hash, n_tokens } = self.tokenized[hash];
             let vector = match place.get(&hash) {
                 Some(vector) => &**vector,
                 None => &*self.remembered[&hash],
@@ -217,20 +242,26 @@ impl<'a> Batcher<'a> {
         role: Role,
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let run = |texts: &[String]| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
-            let ids: Vec<&[u32]> = encoded.iter().map(|encoded| encoded.ids.as_slice()).collect();
-            let vectors = self.embedder.embed(&ids)?;
-            let tokens_read = ids.iter().map(|ids| ids.len()).sum();
+            let unknown = texts.iter().zip(encoded).map(|(text, encoded)| UnknownText {
+                hash: Hash::from_bytes([0; 32]),
+                text,
+                encoded,
+            });
+            let unknown: Vec<UnknownText<'_>> = unknown.collect();
+            let inputs: Vec<ModelInput<'_>> = unknown.iter().map(|unknown| unknown.input(role)).collect();
+            let vectors = self.embedder.embed(&inputs)?;
+            let tokens_read = unknown.iter().map(UnknownText::len).sum();
             progress(texts.len(), tokens_read);
-            Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
+            Ok((vectors, unknown.iter().map(|unknown| unknown.encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
         };
         let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
-        Ok(Embedded {
+        Ok(EmbeddingResult {
             vectors: parts.iter().map(|(vectors, ..)| vectors.as_slice()).collect::<Vec<_>>().concat(),
             n_tokens: parts.iter().flat_map(|(_, n_tokens, _)| n_tokens).copied().collect(),
             computed: texts.len(),
@@ -250,13 +281,15 @@ impl<'a> Batcher<'a> {
         readings: &[Reading],
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Embedded> {
+    ) -> Result<EmbeddingResult> {
         let info = self.embedder.info();
         let max_tokens = info.max_tokens;
-        let embedder = self.embedder.by_token().ok_or_else(|| Error::Setting {
-            origin: "pooling".to_owned(),
-            problem: format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
-            help: "use --pooling chunk, or a model with mean pooling".to_owned(),
+        let embedder = self.embedder.by_token().ok_or_else(|| {
+            Error::setting(
+                "pooling",
+                format!("{} pools by `{}`: its vectors are not means over tokens", info.id, info.pooling),
+                "use --pooling chunk, or a model with mean pooling",
+            )
         })?;
         let width = embedder.width();
         let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
@@ -264,7 +297,7 @@ impl<'a> Batcher<'a> {
             go_on()?;
             reading.wanted(embedder, max_tokens)
         });
-        let wanted = wanted.collect::<Result<Vec<Vec<Wanted>>>>()?;
+        let wanted = wanted.collect::<Result<Vec<Vec<WantedChunk>>>>()?;
 
         // Each distinct vector once, and its position.
         let mut places: HashMap<Hash, usize> = HashMap::new();
@@ -295,7 +328,7 @@ impl<'a> Batcher<'a> {
             [] => Ok(Vec::new()),
             missing => reading.parts(missing, embedder, max_tokens),
         });
-        let parts: Vec<Part> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let parts: Vec<WindowPart> = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         let mut order: Vec<usize> = (0..parts.len()).collect();
         let len = |&part: &usize| parts[part].window.ids.len();
         order.sort_by_key(|part| std::cmp::Reverse(len(part)));
@@ -340,8 +373,8 @@ impl<'a> Batcher<'a> {
         }
         progress(computed, 0);
         let all = wanted.iter().flatten();
-        let of = |wanted: &Wanted| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
-        Ok(Embedded {
+        let of = |wanted: &WantedChunk| vectors[places[&wanted.hash]].as_deref().unwrap_or_default();
+        Ok(EmbeddingResult {
             vectors: all.clone().flat_map(of).copied().collect(),
             n_tokens: all.map(|of| of.tokens.len()).collect(),
             computed,
@@ -368,51 +401,9 @@ impl<'a> Batcher<'a> {
             let most = self.embedder.info().max_tokens;
             pack(sorted, self.batch_tokens, |text| bucket(len(text), most))
         } else {
-            cut(sorted, self.batch_tokens, mixed, len)
+            split(sorted, self.batch_tokens, mixed, len)
         }
     }
-}
-
-/// The narrowest step between the widths of two buckets: what the products of a GPU like best.
-const STEP: usize = 8;
-
-/// Number of tokens from which the memory for attention counts: it grows with the square of the width.
-const SQUARE: usize = 2048;
-
-/// Returns the width that a text is padded to: its length rounded up to one of eight steps between two powers of two, at
-/// most `most`. From 64 tokens on, less than an eighth of the width is padding.
-pub(super) fn bucket(len: usize, most: usize) -> usize {
-    let step = (len.checked_ilog2().map_or(0, |log| 1_usize << log) / 8).max(STEP);
-    len.next_multiple_of(step).min(most).max(len)
-}
-
-/// Splits texts, sorted by length, into batches of one width. The widths of a batch add up to at most `budget`, where
-/// wide texts count more, or it is one text.
-fn pack<T>(sorted: &[T], budget: usize, width: impl Fn(&T) -> usize) -> Vec<&[T]> {
-    let alike = sorted.chunk_by(|a, b| width(a) == width(b));
-    let batches = alike.flat_map(|texts| {
-        let width = width(&texts[0]);
-        let cost = width.max(width * width / SQUARE).max(1);
-        texts.chunks((budget / cost).max(1))
-    });
-    batches.collect()
-}
-
-/// Splits sorted texts into batches of at most `most` tokens (or one text), each of one length unless `mixed`.
-pub(super) fn cut<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
-    let mut tokens = 0;
-    let together = |before: &T, next: &T| {
-        if tokens == 0 {
-            tokens = len(before);
-        }
-        tokens += len(next);
-        let fits = tokens <= most && (mixed || len(before) == len(next));
-        if !fits {
-            tokens = 0;
-        }
-        fits
-    };
-    sorted.chunk_by(together).collect()
 }
 
 /// Hashes a text together with its role.
@@ -430,49 +421,4 @@ fn hash_ids(ids: &[u32]) -> Hash {
         hasher.update(&id.to_le_bytes());
     }
     hasher.finalize()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{bucket, pack};
-
-    #[test]
-    fn a_bucket_is_wide_enough_and_less_than_an_eighth_of_it_is_padding() {
-        let mut widths = std::collections::BTreeSet::new();
-        let mut before = 0;
-        for len in 1..=8192 {
-            let width = bucket(len, 8192);
-            assert!(width >= len && width >= before && width.is_multiple_of(8), "{len}: {width}");
-            assert!(len < 64 || (width - len) * 8 < width, "{len}: {width}");
-            assert_eq!(bucket(width, 8192), width, "a full bucket has no padding");
-            widths.insert(width);
-            before = width;
-        }
-        assert_eq!(widths.len(), 8 * 8, "eight to 64 tokens, and eight for each doubling");
-        assert_eq!(
-            [1, 9, 64, 65, 127, 128, 129, 513].map(|len| bucket(len, 8192)),
-            [8, 16, 64, 72, 128, 128, 144, 576]
-        );
-        assert_eq!([bucket(250, 254), bucket(254, 254), bucket(0, 254)], [254, 254, 0], "not above the model's limit");
-        assert_eq!(bucket(300, 254), 300, "a text is never cut");
-    }
-
-    #[test]
-    fn a_batch_has_one_width_and_keeps_its_budget() {
-        let lengths: Vec<usize> = (1..=4000).rev().collect();
-        for budget in [1, 500, 16_384] {
-            let batches = pack(&lengths, budget, |&len| bucket(len, 8192));
-            assert_eq!(batches.concat(), lengths, "every text once, in order");
-            for batch in batches {
-                let width = bucket(batch[0], 8192);
-                assert!(batch.iter().all(|&len| bucket(len, 8192) == width));
-                assert!(batch.len() == 1 || batch.len() * width <= budget, "{batch:?}");
-            }
-        }
-        let wide = [8192; 5];
-        assert_eq!(pack(&wide, 16_384, |&len| len).len(), 5, "attention over wide texts takes much memory");
-        assert_eq!(pack(&[4096; 5], 16_384, |&len| len).len(), 3);
-        assert!(pack(&[] as &[usize], 100, |&len| len).is_empty());
-        assert_eq!(pack(&[0, 0], 100, |&len| len).len(), 1, "texts without tokens");
-    }
 }

@@ -81,12 +81,12 @@ impl Space {
 /// cache is dropped.
 #[derive(Debug)]
 pub struct Cache {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     writer: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedState {
     folder: PathBuf,
     limit: u64,
     pending: Mutex<Pending>,
@@ -121,7 +121,7 @@ impl Cache {
     /// damaged database is not an error: it is renamed.
     pub fn open(folder: &Path, limit: u64) -> Result<Self> {
         let limit = limit.max(MIN_LIMIT);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             folder: folder.to_owned(),
             limit,
             pending: Mutex::default(),
@@ -136,7 +136,6 @@ impl Cache {
 
     /// Returns the vectors of texts, by the hash of what the model reads of each. `None` if a vector is missing or
     /// damaged.
-    #[must_use]
     pub fn get(&self, space: &Space, texts: &[Hash]) -> Vec<Option<Vec<f32>>> {
         let shared = &*self.shared;
         shared.flush();
@@ -191,7 +190,7 @@ impl Drop for Cache {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn write_now_and_then(&self) {
         loop {
             let pending = lock(&self.pending);
@@ -249,7 +248,7 @@ impl Shared {
 }
 
 /// A row found in the database.
-struct Found {
+struct CacheRow {
     blob: Vec<u8>,
     used: i64,
 }
@@ -322,13 +321,13 @@ impl Store {
         Ok(Self { connection, log: beside(&path, "-wal"), limit, _in_use: in_use })
     }
 
-    fn read(&mut self, keys: &[Hash]) -> rusqlite::Result<Vec<Option<Found>>> {
+    fn read(&mut self, keys: &[Hash]) -> rusqlite::Result<Vec<Option<CacheRow>>> {
         // One snapshot for all reads.
         let transaction = self.connection.transaction()?;
         let mut select = transaction
             .prepare("SELECT vectors.vector, texts.used FROM texts JOIN vectors USING (id) WHERE texts.key = ?1")?;
         let mut find = |key: &Hash| {
-            select.query_row([short(key)], |row| Ok(Found { blob: row.get(0)?, used: row.get(1)? })).optional()
+            select.query_row([short(key)], |row| Ok(CacheRow { blob: row.get(0)?, used: row.get(1)? })).optional()
         };
         keys.iter().map(&mut find).collect()
     }

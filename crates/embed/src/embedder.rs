@@ -23,12 +23,23 @@ pub enum Role {
 
 /// A text as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Encoded {
-    /// Token ids including special tokens, at most [`ModelInfo::max_tokens`]. Empty only if the vocabulary of a static
-    /// model covers none of the text.
+pub struct EncodedText {
+    /// Token ids including special tokens, at most [`ModelInfo::max_tokens`]. Empty if the vocabulary of a static model
+    /// covers none of the text, and if the embedder has no tokenizer.
     pub ids: Vec<u32>,
     /// Number of tokens before truncation.
     pub n_tokens: usize,
+}
+
+/// A text to embed: as it is, and as the model reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelInput<'t> {
+    /// The text, without the prompt of its role.
+    pub text: &'t str,
+    /// Its role.
+    pub role: Role,
+    /// Its token ids, from [`Embedder::encode`].
+    pub ids: &'t [u32],
 }
 
 /// Turns texts into vectors of length 1 (if the model normalises, as nearly all do), or of zeros: see [`ZERO_VECTOR`].
@@ -42,13 +53,22 @@ pub trait Embedder: Send + Sync {
     ///
     /// # Errors
     /// [`Error::Embed`] if the tokenizer fails.
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded>;
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText>;
 
     /// Embeds a batch: one vector of [`ModelInfo::dim`] values per text, row-major.
     ///
     /// # Errors
     /// [`Error::Embed`] if the tensor library fails or a value is not finite.
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>>;
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>>;
+
+    /// Embeds token ids, if the embedder has a tokenizer.
+    ///
+    /// # Errors
+    /// Those of [`embed`](Self::embed).
+    fn embed_ids(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+        let inputs = batch.iter().map(|&ids| ModelInput { text: "", role: Role::Document, ids });
+        self.embed(&inputs.collect::<Vec<_>>())
+    }
 
     /// Returns the embedder for queries, if it is a different one.
     fn queries(&self) -> Option<&dyn Embedder> {
@@ -67,10 +87,21 @@ pub trait Embedder: Send + Sync {
     }
 }
 
+/// The part of a [`ModelInput`] that determines its vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// The token ids.
+    Ids,
+    /// The text and its role: the embedder has no tokenizer, because a service has it.
+    Text,
+}
+
 /// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each answers its own question")]
 pub struct Batching {
+    /// The part of an input that it reads.
+    pub reads: Reads,
     /// Default number of tokens per batch.
     pub tokens: usize,
     /// Whether texts of different lengths may share a batch: only if that changes no vector.
@@ -131,7 +162,6 @@ pub struct QueryModel {
 
 impl ModelInfo {
     /// Returns whether both models produce the same vectors, to the last bit.
-    #[must_use]
     pub fn computes_as(&self, other: &Self) -> bool {
         self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
     }
@@ -144,7 +174,7 @@ impl ModelInfo {
 pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
     let embedder = embedder.queries().unwrap_or(embedder);
     let encoded = embedder.encode(question, Role::Query)?;
-    let vector = embedder.embed(&[&encoded.ids])?;
+    let vector = embedder.embed(&[ModelInput { text: question, role: Role::Query, ids: &encoded.ids }])?;
     if is_zero(&vector) {
         tracing::warn!(
             "{} knows no word of the question, so nothing is near it; keywords still count",
@@ -165,7 +195,6 @@ pub const ZERO_VECTOR: &str = "zero_vector";
 pub const MAX_DIM: usize = 1 << 16;
 
 /// Returns whether a vector is all zeros, see [`ZERO_VECTOR`].
-#[must_use]
 pub fn is_zero(vector: &[f32]) -> bool {
     vector.iter().all(|&x| x == 0.0)
 }

@@ -9,7 +9,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::{Breaks, Ends, TokenCounter, word_ends};
 
 use crate::backend::Engine;
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, normalize};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, normalize};
 use crate::kernel::Precision;
 use crate::late;
 use crate::late::{Token, TokenEmbedder, Window};
@@ -51,19 +51,20 @@ impl Embedder for Fake {
         &self.info
     }
 
-    fn encode(&self, text: &str, _role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, _role: Role) -> Result<EncodedText> {
         // The empty word stands for the special tokens of a real model, so every text has ids.
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let mut ids: Vec<u32> = [""].into_iter().chain(words).map(id).collect();
         let n_tokens = ids.len();
         ids.truncate(MAX_TOKENS);
-        Ok(Encoded { ids, n_tokens })
+        Ok(EncodedText { ids, n_tokens })
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let mut vectors = vec![0.0; batch.len() * DIM];
         for (vector, ids) in vectors.chunks_mut(DIM).zip(batch) {
-            for &id in *ids {
+            for &id in ids {
                 add(id, vector);
             }
             // A fraction, which no sum of whole numbers can cancel, keeps every vector from being zero.
@@ -74,11 +75,11 @@ impl Embedder for Fake {
     }
 
     fn counter(&self) -> &dyn TokenCounter {
-        &Words
+        &WordCounter
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
@@ -136,9 +137,9 @@ fn id(word: &str) -> u32 {
 }
 
 /// Counts words separated by white space.
-pub(super) struct Words;
+pub(super) struct WordCounter;
 
-impl TokenCounter for Words {
+impl TokenCounter for WordCounter {
     fn count(&self, text: &str) -> Result<usize> {
         Ok(text.split_whitespace().count())
     }

@@ -86,7 +86,6 @@ impl Folder {
     }
 
     /// Returns the SHA-256 of every file read so far, by name.
-    #[must_use]
     pub fn hashes(&self) -> &BTreeMap<String, String> {
         &self.read
     }
@@ -129,13 +128,13 @@ impl Folder {
     /// Returns the modules of a folder without a list: model2vec has not always written one.
     fn without_list(&mut self) -> Result<Vec<Module>> {
         #[derive(Deserialize)]
-        struct Config {
+        struct FolderConfig {
             model_type: Option<String>,
             #[serde(default)]
             normalize: bool,
         }
         if let Some(bytes) = self.read_optional("config.json")? {
-            let config: Config = self.json("config.json", &bytes)?;
+            let config: FolderConfig = self.json("config.json", &bytes)?;
             if config.model_type.as_deref() == Some(MODEL2VEC) {
                 let normalize = config.normalize.then(|| Module::new("Normalize", "1_Normalize"));
                 return Ok([Module::new("StaticEmbedding", "")].into_iter().chain(normalize).collect());

@@ -35,7 +35,6 @@ impl Pooling {
         [Self::Cls, Self::Max, Self::Mean, Self::MeanSqrtLen, Self::WeightedMean, Self::Last];
 
     /// Returns the name written to datasets.
-    #[must_use]
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cls => "cls",
@@ -449,10 +448,10 @@ fn dense(folder: &mut Folder, module: &Module) -> Result<Dense> {
 
 fn norm(folder: &mut Folder, module: &Module) -> Result<[Vec<f32>; 2]> {
     #[derive(Deserialize)]
-    struct Config {
+    struct PoolingConfig {
         dimension: usize,
     }
-    let (_, Config { dimension }) = config(folder, module)?;
+    let (_, PoolingConfig { dimension }) = config(folder, module)?;
     let tensors = Tensors::read(folder, module)?;
     let part = |name| tensor(folder, module, &tensors, name, &[dimension]);
     Ok([part("norm.weight")?, part("norm.bias")?])

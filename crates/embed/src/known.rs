@@ -3,7 +3,7 @@
 
 /// A model and its published properties.
 #[derive(Debug)]
-pub struct Known {
+pub struct KnownModel {
     /// Hub id.
     pub id: &'static str,
     /// Type of network, as `config.json` names it, or `static`.
@@ -30,8 +30,8 @@ pub enum Quality {
 }
 
 /// The models, grouped by kind of quality, best first.
-pub const KNOWN: [Known; 14] = [
-    Known {
+pub const KNOWN: [KnownModel; 14] = [
+    KnownModel {
         id: "Alibaba-NLP/gte-modernbert-base",
         network: "modernbert",
         parameters: [149.0, 110.3],
@@ -40,7 +40,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(55.33),
     },
-    Known {
+    KnownModel {
         id: "MongoDB/mdbr-leaf-ir",
         network: "bert",
         parameters: [22.7, 11.0],
@@ -49,7 +49,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(53.55),
     },
-    Known {
+    KnownModel {
         id: "nomic-ai/nomic-embed-text-v1.5",
         network: "nomic_bert",
         parameters: [137.0, 113.6],
@@ -58,7 +58,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(53.01),
     },
-    Known {
+    KnownModel {
         id: "BAAI/bge-small-en-v1.5",
         network: "bert",
         parameters: [33.4, 21.7],
@@ -67,7 +67,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "MIT",
         quality: Quality::Beir(51.68),
     },
-    Known {
+    KnownModel {
         id: "ibm-granite/granite-embedding-small-english-r2",
         network: "modernbert",
         parameters: [47.0, 28.3],
@@ -76,7 +76,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(50.9),
     },
-    Known {
+    KnownModel {
         id: "Snowflake/snowflake-arctic-embed-xs",
         network: "bert",
         parameters: [22.7, 11.0],
@@ -85,7 +85,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(50.15),
     },
-    Known {
+    KnownModel {
         id: "sentence-transformers/all-MiniLM-L6-v2",
         network: "bert",
         parameters: [22.7, 11.0],
@@ -94,7 +94,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(41.95),
     },
-    Known {
+    KnownModel {
         id: "minishlab/potion-retrieval-32M",
         network: "static",
         parameters: [32.3, 0.0],
@@ -103,7 +103,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "MIT",
         quality: Quality::Beir(36.35),
     },
-    Known {
+    KnownModel {
         id: "sentence-transformers/static-retrieval-mrl-en-v1",
         network: "static",
         parameters: [31.3, 0.0],
@@ -112,7 +112,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Beir(35.61),
     },
-    Known {
+    KnownModel {
         id: "minishlab/potion-base-8M",
         network: "static",
         parameters: [7.6, 0.0],
@@ -121,7 +121,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "MIT",
         quality: Quality::Beir(31.71),
     },
-    Known {
+    KnownModel {
         id: "ibm-granite/granite-embedding-97m-multilingual-r2",
         network: "modernbert",
         parameters: [97.0, 28.3],
@@ -130,7 +130,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "Apache-2.0",
         quality: Quality::Multilingual(59.6),
     },
-    Known {
+    KnownModel {
         id: "hotchpotch/bekko-embedding-v1-a25m",
         network: "modernbert",
         parameters: [123.2, 24.9],
@@ -139,7 +139,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "MIT",
         quality: Quality::Multilingual(57.5),
     },
-    Known {
+    KnownModel {
         id: "hotchpotch/bekko-embedding-v1-a8m",
         network: "modernbert",
         parameters: [106.0, 7.7],
@@ -148,7 +148,7 @@ pub const KNOWN: [Known; 14] = [
         licence: "MIT",
         quality: Quality::Multilingual(56.2),
     },
-    Known {
+    KnownModel {
         id: "intfloat/multilingual-e5-small",
         network: "bert",
         parameters: [118.0, 21.6],

@@ -75,7 +75,7 @@ pub struct Window {
 pub struct Passage {
     name: Option<String>,
     text: String,
-    tokens: OnceLock<Tokens>,
+    tokens: OnceLock<DocumentTokens>,
 }
 
 impl Passage {
@@ -86,13 +86,11 @@ impl Passage {
     }
 
     /// Returns whether the model reads both the same way.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.text == other.text
     }
 
     /// Returns the document's text.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -109,7 +107,7 @@ pub struct Reading {
 
 /// A document's tokens and the ids around them.
 #[derive(Debug)]
-struct Tokens {
+struct DocumentTokens {
     all: Vec<Token>,
     frame: [Vec<u32>; 2],
     /// Hash of all ids, which determine the states.
@@ -122,7 +120,7 @@ const NAME_PART: usize = 8;
 /// Distance from the start of one window to the next, in quarters of a window.
 const QUARTERS: usize = 3;
 
-impl Tokens {
+impl DocumentTokens {
     fn new(passage: &Passage, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Self> {
         let mut frame = embedder.frame(passage.name.as_deref())?;
         let [before, after] = embedder.frame(None)?;
@@ -170,7 +168,7 @@ impl Tokens {
 }
 
 /// A chunk whose vector is wanted.
-pub(super) struct Wanted {
+pub(super) struct WantedChunk {
     /// Hash of everything that determines the vector, except the model.
     pub(super) hash: Hash,
     /// Range of its tokens in the document.
@@ -178,27 +176,27 @@ pub(super) struct Wanted {
 }
 
 /// A window, and for each of its ranges the position of the chunk that it belongs to.
-pub(super) struct Part {
+pub(super) struct WindowPart {
     pub(super) window: Window,
     pub(super) of: Vec<usize>,
 }
 
 impl Reading {
-    fn tokens(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<&Tokens> {
+    fn tokens(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<&DocumentTokens> {
         if let Some(tokens) = self.passage.tokens.get() {
             return Ok(tokens);
         }
-        let tokens = Tokens::new(&self.passage, embedder, max_tokens)?;
+        let tokens = DocumentTokens::new(&self.passage, embedder, max_tokens)?;
         Ok(self.passage.tokens.get_or_init(|| tokens))
     }
 
     /// Returns the chunks as ranges of the model's tokens.
-    pub(super) fn wanted(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Vec<Wanted>> {
+    pub(super) fn wanted(&self, embedder: &dyn TokenEmbedder, max_tokens: usize) -> Result<Vec<WantedChunk>> {
         let tokens = self.tokens(embedder, max_tokens)?;
         let wanted = |span| {
             let range = tokens.between(span);
             let place = [range.start as u64, range.end as u64].map(u64::to_le_bytes).concat();
-            Wanted { hash: blake3::keyed_hash(tokens.hash.as_bytes(), &place), tokens: range }
+            WantedChunk { hash: blake3::keyed_hash(tokens.hash.as_bytes(), &place), tokens: range }
         };
         Ok(self.spans.iter().map(wanted).collect())
     }
@@ -209,7 +207,7 @@ impl Reading {
         chunks: &[(usize, Range<usize>)],
         embedder: &dyn TokenEmbedder,
         max_tokens: usize,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<WindowPart>> {
         let tokens = self.tokens(embedder, max_tokens)?;
         let [before, after] = &tokens.frame;
         let parts = tokens.windows(max_tokens).filter_map(|(held, own)| {
@@ -228,7 +226,7 @@ impl Reading {
                 let inner = tokens.all[held.clone()].iter().map(|token| token.id);
                 before.iter().copied().chain(inner).chain(after.iter().copied()).collect()
             };
-            (!of.is_empty()).then(|| Part { window: Window { ids: ids(), ranges }, of })
+            (!of.is_empty()).then(|| WindowPart { window: Window { ids: ids(), ranges }, of })
         });
         Ok(parts.collect())
     }

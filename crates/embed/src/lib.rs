@@ -28,6 +28,7 @@
 //! | [`known`] | Which models do we recommend? |
 //! | [`model_ref`] | Which model does a name mean, and where are its files? |
 //! | `rerank` | How well does a passage answer a question? → `Reranker` |
+//! | `split` | Which sorted texts fit one batch? |
 //! | `fake` | An embedder for tests and dry runs |
 //! | `static_model` | An embedder that looks vectors up in a table |
 //! | `cpu` | An embedder and a reranker of our own, for the most common networks |
@@ -37,13 +38,10 @@
 //! | [`batch`] | Which texts are computed together? → `Batcher` |
 //! | `load` | Which embedder runs a model? |
 
-#[cfg(feature = "http")]
 pub mod http;
 
 pub mod hub;
 
-// Hidden: the tests run each kernel separately.
-#[doc(hidden)]
 #[expect(unsafe_code, reason = "vector instructions; the module's safe methods check what they rely on")]
 #[expect(clippy::inline_always, reason = "vector instructions are only inlined into functions compiled for them")]
 #[allow(clippy::wildcard_imports, reason = "dozens of intrinsics a file, each named by its instruction set")]
@@ -56,8 +54,6 @@ pub mod kernel;
 mod backend;
 mod representation;
 
-// Hidden: see `batch`.
-#[doc(hidden)]
 pub mod late;
 
 mod embedder;
@@ -75,20 +71,16 @@ mod tensors;
 
 mod head;
 
-// Hidden: the tests read a model's settings and the pinned hashes.
-#[doc(hidden)]
 pub mod model;
 
-// Hidden: the Python module says where its packages are.
-#[doc(hidden)]
 pub mod package;
 
-// Hidden: the command line prints it.
-#[doc(hidden)]
 pub mod known;
 pub mod model_ref;
 
 mod rerank;
+
+mod split;
 
 mod fake;
 mod static_model;
@@ -100,23 +92,20 @@ mod candle;
 
 mod pair;
 
-// Hidden, except for `Cache`: the tests use its internals.
-#[doc(hidden)]
 pub mod cache;
 
-// Hidden: the evaluation harness calls it directly.
-#[doc(hidden)]
 pub mod batch;
 
 mod load;
 
 pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
-#[doc(hidden)]
-pub use batch::{Batcher, Embedded};
+pub use batch::{Batcher, EmbeddingResult};
 pub use cache::Cache;
-pub use embedder::{Batching, Embedder, Encoded, MAX_DIM, ModelInfo, QueryModel, Role, ZERO_VECTOR, is_zero, query};
+pub use embedder::{
+    Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero,
+    query,
+};
 pub use kernel::{Isa, Precision};
-#[doc(hidden)]
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 pub use load::{ModelFiles, explain, load, load_counter, load_pair, load_reranker, pull, pull_reranker};
 pub use representation::{EmbeddingType, Representation};

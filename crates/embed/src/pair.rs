@@ -5,7 +5,7 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, QueryModel, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role};
 use crate::late::TokenEmbedder;
 
 /// A model for documents and one for queries.
@@ -23,17 +23,11 @@ impl Pair {
     pub(super) fn new(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>, apart: bool) -> Result<Self> {
         let (of, by) = (documents.info(), queries.info());
         if of.dim != by.dim {
-            return Err(Error::Setting {
-                origin: "query-model".to_owned(),
-                problem: format!(
-                    "{} produces vectors of {}, but {} of {}",
-                    by.id,
-                    count(by.dim, "value"),
-                    of.id,
-                    of.dim
-                ),
-                help: "use two models that were trained as a pair".to_owned(),
-            });
+            return Err(Error::setting(
+                "query-model",
+                format!("{} produces vectors of {}, but {} of {}", by.id, count(by.dim, "value"), of.id, of.dim),
+                "use two models that were trained as a pair",
+            ));
         }
         let query = QueryModel {
             id: apart.then(|| by.id.clone()),
@@ -52,11 +46,11 @@ impl Embedder for Pair {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.documents.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
         self.documents.embed(batch)
     }
 

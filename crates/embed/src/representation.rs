@@ -5,34 +5,22 @@
 
 use chunkmill_base::value::named;
 
-/// How vectors are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EmbeddingType {
-    /// `FixedSizeList<Float32>`.
-    #[default]
-    F32,
-    /// `FixedSizeList<Float16>`: half the size, about three decimal digits.
-    F16,
-    /// `List<Float32>`, for readers without fixed-size lists.
-    List,
+named! {
+    /// How vectors are stored.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum EmbeddingType: "a type of embedding" {
+        /// `FixedSizeList<Float32>`.
+        #[default]
+        F32 = "f32",
+        /// `FixedSizeList<Float16>`: half the size, about three decimal digits.
+        F16 = "f16",
+        /// `List<Float32>`, for readers without fixed-size lists.
+        List = "list",
+    }
 }
 
 impl EmbeddingType {
-    /// Every type.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::List];
-
-    /// Returns the name used in settings and manifests.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::List => "list",
-        }
-    }
-
     /// Returns the number of bytes of a value.
-    #[must_use]
     pub fn bytes(self) -> usize {
         match self {
             Self::F16 => 2,
@@ -41,7 +29,6 @@ impl EmbeddingType {
     }
 
     /// Returns how far rounding may move the length of a vector from 1.
-    #[must_use]
     pub fn tolerance(self) -> f64 {
         match self {
             Self::F16 => 1e-3,
@@ -50,13 +37,10 @@ impl EmbeddingType {
     }
 
     /// Returns whether storing values of this type again as `wanted` has the same result as storing the computed ones.
-    #[must_use]
     pub fn serves(self, wanted: Self) -> bool {
         self == wanted || self != Self::F16
     }
 }
-
-named!(EmbeddingType, "a type of embedding");
 
 /// A vector stored with each chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,20 +58,17 @@ pub struct Representation {
 impl Representation {
     /// Returns the representations of a dataset: the vector of the text that the model sees of a chunk. It depends on
     /// nothing else, so the [cache](crate::cache) can look it up by that text.
-    #[must_use]
     pub fn all(dim: usize, stored: EmbeddingType) -> [Self; 1] {
         [Self { column: "embedding", holds: "the vector", dim, stored }]
     }
 
     /// Returns the description of a vector column; `None` for other columns.
-    #[must_use]
     pub fn describe(column: &str) -> Option<&'static str> {
         let known = Self::all(0, EmbeddingType::default());
         known.into_iter().find(|known| known.column == column).map(|known| known.holds)
     }
 
     /// Returns the number of bytes of a vector's values.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.dim * self.stored.bytes()
     }

@@ -29,7 +29,7 @@ pub trait Reranker: Send + Sync {
 }
 
 /// The configuration of a reranker's folder, without the weights.
-pub(super) struct Settings {
+pub(super) struct RerankerSettings {
     /// Type of network, as `config.json` names it.
     pub(crate) model_type: String,
     /// The unparsed `config.json`.
@@ -44,29 +44,29 @@ pub(super) struct Settings {
 }
 
 #[derive(Deserialize)]
-struct Config {
+struct RerankerConfig {
     model_type: String,
     max_position_embeddings: Option<usize>,
     pad_token_id: Option<usize>,
     /// Written by older versions of sentence-transformers.
     sbert_ce_default_activation_function: Option<String>,
     /// Written by newer versions.
-    sentence_transformers: Option<Written>,
+    sentence_transformers: Option<ActivationConfig>,
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct ActivationConfig {
     activation_fn: Option<String>,
 }
 
 /// `config_sentence_transformers.json`, which belongs to modules.
 #[derive(Deserialize, Default)]
-struct Listed {
+struct ModuleList {
     activation_fn: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
-struct SentenceConfig {
+struct RerankerSentenceConfig {
     max_seq_length: Option<usize>,
 }
 
@@ -76,7 +76,7 @@ struct TokenizerConfig {
     model_max_length: Option<Value>,
 }
 
-impl Settings {
+impl RerankerSettings {
     /// Reads everything but the weights.
     ///
     /// # Errors
@@ -88,8 +88,8 @@ impl Settings {
         let network = modules.into_iter().next().unwrap_or_else(|| Module::new("Transformer", ""));
         let name = network.file("config.json");
         let bytes = folder.read(&name)?;
-        let config: Config = folder.json(&name, &bytes)?;
-        let sentence: SentenceConfig = folder.optional(&network.file("sentence_bert_config.json"))?;
+        let config: RerankerConfig = folder.json(&name, &bytes)?;
+        let sentence: RerankerSentenceConfig = folder.optional(&network.file("sentence_bert_config.json"))?;
         let limits: TokenizerConfig = folder.optional(&network.file("tokenizer_config.json"))?;
         let unused = first_position(&config.model_type, config.pad_token_id);
         let positions = config.max_position_embeddings.map(|count| count.saturating_sub(unused));
@@ -98,7 +98,7 @@ impl Settings {
             let help = "add tokenizer_config.json with model_max_length";
             return Err(folder.error("no file states the model's token limit", help));
         };
-        let listed: Listed = folder.optional("config_sentence_transformers.json")?;
+        let listed: ModuleList = folder.optional("config_sentence_transformers.json")?;
         let written = config.sentence_transformers.and_then(|written| written.activation_fn);
         let class = listed.activation_fn.or(written);
         let activation = match class.or(config.sbert_ce_default_activation_function) {

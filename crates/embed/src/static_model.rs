@@ -9,7 +9,7 @@ use chunkmill_base::value;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, failed, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed, finite};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::Precision;
@@ -42,11 +42,11 @@ impl Table {
         if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8 | Precision::F16)) =
             backend.precision
         {
-            return Err(Error::Setting {
-                origin: "precision".to_owned(),
-                problem: format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
-                help: "use --precision auto".to_owned(),
-            });
+            return Err(Error::setting(
+                "precision",
+                format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
+                "use --precision auto",
+            ));
         }
         if backend.device != Device::Cpu {
             tracing::warn!("{} is a table of vectors, which is used on the CPU, not on {}", folder.id, backend.device);
@@ -129,11 +129,12 @@ impl Embedder for Table {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let mut vectors = Vec::with_capacity(batch.len() * self.info.dim);
         for ids in batch {
             self.check(ids)?;
@@ -155,7 +156,7 @@ impl Embedder for Table {
 
     fn batching(&self) -> Batching {
         // Batches only distribute the work to threads.
-        Batching { tokens: 1 << 15, mixed: true, padded: false, concurrent: true, remember: false }
+        Batching { reads: Reads::Ids, tokens: 1 << 15, mixed: true, padded: false, concurrent: true, remember: false }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

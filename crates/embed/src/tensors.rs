@@ -28,7 +28,7 @@ struct Place {
 }
 
 /// The shape of a tensor and its values, row by row.
-pub(super) type Floats = (Vec<usize>, Vec<f32>);
+pub(super) type FloatTensor = (Vec<usize>, Vec<f32>);
 
 impl Tensors {
     /// Reads and checks the weights of a module.
@@ -54,7 +54,7 @@ impl Tensors {
     }
 
     /// Returns a tensor in f32, or why it cannot be converted; `None` if there is no tensor of this name.
-    pub(super) fn floats(&self, name: &str) -> Option<Result<Floats, String>> {
+    pub(super) fn floats(&self, name: &str) -> Option<Result<FloatTensor, String>> {
         let (Place { dtype, shape, .. }, bytes) = self.find(name)?;
         let values = match dtype {
             Dtype::F32 => numbers(bytes, f32::from_le_bytes),
@@ -70,7 +70,7 @@ impl Tensors {
     }
 
     /// Returns a tensor of signed bytes or floats, in f32.
-    pub(super) fn numbers(&self, name: &str) -> Option<Result<Floats, String>> {
+    pub(super) fn numbers(&self, name: &str) -> Option<Result<FloatTensor, String>> {
         match self.find(name)? {
             #[expect(clippy::cast_possible_wrap, reason = "the bits are those of a signed byte")]
             (Place { dtype: Dtype::I8, shape, .. }, bytes) => {

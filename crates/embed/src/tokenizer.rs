@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokenizers::utils::truncation::{TruncationParams, TruncationStrategy, truncate_encodings};
 use tokenizers::{PostProcessor, Tokenizer};
 
-use crate::embedder::{Encoded, Role, failed};
+use crate::embedder::{EncodedText, Role, failed};
 use crate::growth;
 use crate::late::Token;
 use crate::words::{Words, encode, tokenized};
@@ -44,7 +44,7 @@ impl Rules {
 
 /// Two texts, encoded together for a network.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(super) struct TextPair {
     /// All ids, including special tokens.
     pub(super) ids: Vec<u32>,
     /// Index of the first token of type 1; the number of ids if there is none.
@@ -94,7 +94,6 @@ impl ModelTokenizer {
     }
 
     /// Returns the maximum number of tokens the model reads, including special tokens.
-    #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.rules.max_tokens
     }
@@ -109,7 +108,7 @@ impl ModelTokenizer {
     ///
     /// # Errors
     /// [`Error::Embed`](chunkmill_base::error::Error::Embed) if the tokenizer fails.
-    pub fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    pub fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         let prompt = match role {
             Role::Query => &self.rules.query_prompt,
             Role::Document => &self.rules.document_prompt,
@@ -122,7 +121,7 @@ impl ModelTokenizer {
         ids.retain(|&id| Some(id) != self.unknown);
         ids.splice(..0, before.iter().copied());
         ids.extend(after);
-        Ok(Encoded { ids, n_tokens })
+        Ok(EncodedText { ids, n_tokens })
     }
 
     /// Tokenizes a document line by line, without special tokens. Temporary memory is bounded by the longest line.
@@ -159,7 +158,7 @@ impl ModelTokenizer {
     /// # Errors
     /// [`Error::Embed`](chunkmill_base::error::Error::Embed) if the tokenizer fails, or does not give the two texts the token
     /// types 0 and 1, in this order.
-    pub(super) fn pair(&self, first: &str, second: &str) -> Result<Pair> {
+    pub(super) fn pair(&self, first: &str, second: &str) -> Result<TextPair> {
         let problem = failed("tokenizing");
         let encode = |text: &str| tokenized(|| self.tokenizer.encode_fast(text, false));
         let added = tokenized(|| Ok(self.tokenizer.get_post_processor().map_or(0, |post| post.added_tokens(true))))?;
@@ -176,7 +175,7 @@ impl ModelTokenizer {
         if kinds[second..].iter().any(|&kind| kind != 1) {
             return Err(problem(&"the tokens of a pair of texts are not of type 0 and then of type 1"));
         }
-        Ok(Pair { ids: whole.get_ids().to_vec(), second })
+        Ok(TextPair { ids: whole.get_ids().to_vec(), second })
     }
 
     /// Returns the ids of a text, without special tokens.
@@ -204,7 +203,7 @@ fn frame(tokenizer: &Tokenizer) -> tokenizers::Result<[Vec<u32>; 2]> {
 /// Returns the unknown token. Tokenizers specify it either as a token or as an id.
 fn unknown(tokenizer: &Tokenizer, json: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
-    struct Described {
+    struct TokenizerDescription {
         model: Model,
     }
     #[derive(Deserialize)]
@@ -212,7 +211,7 @@ fn unknown(tokenizer: &Tokenizer, json: &[u8]) -> Option<u32> {
         unk_token: Option<String>,
         unk_id: Option<u32>,
     }
-    let Model { unk_token, unk_id } = serde_json::from_slice::<Described>(json).ok()?.model;
+    let Model { unk_token, unk_id } = serde_json::from_slice::<TokenizerDescription>(json).ok()?.model;
     unk_id.or_else(|| tokenizer.token_to_id(&unk_token?))
 }
 

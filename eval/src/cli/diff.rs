@@ -32,11 +32,11 @@ pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), E
         return Ok(());
     }
     let names: Vec<&str> = report.metrics.iter().map(|metric| metric.name.as_str()).collect();
-    Err(Error::Setting {
-        origin: origin.to_owned(),
-        problem: format!("has no values of the metric `{metric}`"),
-        help: format!("it has {}", choices(metric, &names)),
-    })
+    Err(Error::setting(
+        origin,
+        format!("has no values of the metric `{metric}`"),
+        format!("it has {}", choices(metric, &names)),
+    ))
 }
 
 fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> String {

@@ -91,11 +91,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 
 /// Returns the error for a missing baseline. clap's own error would not name the command that creates one.
 fn no_baseline(run: &Path) -> Error {
-    Error::Setting {
-        origin: "--baseline".to_owned(),
-        problem: "is missing: a gate compares a run with an earlier one".to_owned(),
-        help: format!("`chunkmill-eval baseline {} -o FILE` keeps this run for later ones", run.display()),
-    }
+    Error::setting(
+        "--baseline",
+        "is missing: a gate compares a run with an earlier one",
+        format!("`chunkmill-eval baseline {} -o FILE` keeps this run for later ones", run.display()),
+    )
 }
 
 /// Reads the records of a run, if it has them and its labels are still there.

@@ -42,11 +42,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
     let SessionOutcome { labelled, unanswered, open, no_answer } = outcome;
     if no_answer && !io::stdin().is_terminal() {
-        return Err(Error::Setting {
-            origin: "standard input".to_owned(),
-            problem: "ended before the first answer".to_owned(),
-            help: "run this in a terminal, or write one answer per line to standard input".to_owned(),
-        }
+        return Err(Error::setting(
+            "standard input",
+            "ended before the first answer",
+            "run this in a terminal, or write one answer per line to standard input",
+        )
         .into());
     }
     let (set, labelled) = (args.set.display(), count(labelled, "question"));
@@ -77,11 +77,7 @@ pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
     for root in roots.iter().map(|root| root.location.path()) {
         refuse_inside(set, root)?;
     }
-    let wrong = |problem: &str, help: &str| Error::Setting {
-        origin: set.display().to_string(),
-        problem: problem.to_owned(),
-        help: help.to_owned(),
-    };
+    let wrong = |problem: &str, help: &str| Error::setting(set.display().to_string(), problem, help);
     if !was_interrupted(set) && fs::read_dir(set).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(wrong("is not empty and not a set of labels", "name a new folder with -o").into());
     }

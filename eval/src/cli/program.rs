@@ -61,7 +61,6 @@ enum Command {
 }
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
-#[must_use]
 pub fn main() -> u8 {
     let Cli { command, .. } = parse();
     // A process of a sweep would repeat them.

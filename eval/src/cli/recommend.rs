@@ -125,11 +125,11 @@ fn refuse_other_folders(args: &Args) -> anyhow::Result<()> {
     if is_ours || entries.flatten().all(|entry| entry.file_name().to_str().is_some_and(ours)) {
         return Ok(());
     }
-    Err(Error::Setting {
-        origin: out.display().to_string(),
-        problem: "is neither empty nor the result of an earlier `recommend`".to_owned(),
-        help: "name an empty or new folder with -o".to_owned(),
-    }
+    Err(Error::setting(
+        out.display().to_string(),
+        "is neither empty nor the result of an earlier `recommend`",
+        "name an empty or new folder with -o",
+    )
     .into())
 }
 
@@ -183,16 +183,16 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
         }
     }
     if !given.is_file() {
-        return Err(Error::Setting {
-            origin: file.display().to_string(),
-            problem: format!("has {}, but no evidence", count(open, "question")),
-            help: format!(
+        return Err(Error::setting(
+            file.display().to_string(),
+            format!("has {}, but no evidence", count(open, "question")),
+            format!(
                 "add evidence with `chunkmill-eval label {} --questions {} -o {}`, then run this again",
                 documents.display(),
                 file.display(),
                 set.display()
             ),
-        }
+        )
         .into());
     }
     Ok(set)

@@ -29,11 +29,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if !args.synthetic.is_empty() && args.synthetic.len() != args.runs.len() {
-        return Err(Error::Setting {
-            origin: "--synthetic".to_owned(),
-            problem: format!("is given {}, for {}", count(args.synthetic.len(), "time"), count(args.runs.len(), "run")),
-            help: "name one for each run, or none".to_owned(),
-        }
+        return Err(Error::setting(
+            "--synthetic",
+            format!("is given {}, for {}", count(args.synthetic.len(), "time"), count(args.runs.len(), "run")),
+            "name one for each run, or none",
+        )
         .into());
     }
     let read = |(at, run): (usize, &PathBuf)| {

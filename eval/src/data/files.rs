@@ -72,11 +72,7 @@ const MARK: char = '\u{feff}';
 pub(crate) const NOT_UTF8: &str = "is not UTF-8";
 
 fn not_utf8(path: &Path, line: usize, problem: &str) -> Error {
-    Error::Setting {
-        origin: format!("{}:{line}", path.display()),
-        problem: problem.to_owned(),
-        help: "save the file as UTF-8".to_owned(),
-    }
+    Error::setting(format!("{}:{line}", path.display()), problem, "save the file as UTF-8")
 }
 
 /// Writes a file atomically: under another name first. Creates its folder if necessary.
@@ -168,7 +164,7 @@ pub(crate) fn refuse_overlap(out: &Path, documents: &Path) -> Result<()> {
 
 fn refused(out: &Path, problem: String) -> Error {
     let help = "name an empty or new folder beside the documents with -o".to_owned();
-    Error::Setting { origin: out.display().to_string(), problem, help }
+    Error::setting(out.display().to_string(), problem, help)
 }
 
 /// Returns a path without links, `.` and `..`. A part that does not exist yet is kept.

@@ -173,13 +173,11 @@ pub struct ContextPlaces {
 }
 
 /// Returns the path of a build's record in a run's folder. Its name is readable and unique to the build.
-#[must_use]
 pub fn path(run: &Path, build: &str) -> PathBuf {
     run.join(FOLDER).join(format!("{}.json", file_name(build)))
 }
 
 /// Turns a readable name into a file name that every file system accepts.
-#[must_use]
 pub fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "=.-_".contains(c) { c } else { '-' };
     let readable: String = name.chars().take(80).map(plain).collect();
@@ -201,10 +199,12 @@ impl Record {
     /// [`Error::Setting`] with the file if it is damaged.
     pub fn read(run: &Path, build: &str, key: &str, ways: usize, queries: usize) -> Result<Option<Self>> {
         let path = path(run, build);
-        let wrong = |problem: String| Error::Setting {
-            origin: path.display().to_string(),
-            problem: format!("is damaged: {problem}"),
-            help: "run the sweep again: it measures this dataset again and keeps the others".to_owned(),
+        let wrong = |problem: String| {
+            Error::setting(
+                path.display().to_string(),
+                format!("is damaged: {problem}"),
+                "run the sweep again: it measures this dataset again and keeps the others",
+            )
         };
         let bytes = match safely::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

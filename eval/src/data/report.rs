@@ -233,7 +233,6 @@ fn is_one(grade: &f64) -> bool {
 
 impl LabelledReference {
     /// Returns whether it can be scored: it is as it was labelled, or only somewhere else.
-    #[must_use]
     pub fn can_be_scored(&self) -> bool {
         matches!(self.state.as_str(), "valid" | "moved")
     }
@@ -576,11 +575,7 @@ impl Report {
             (path.to_owned(), fs::read(path))
         };
         let text = bytes.map_err(Error::named(&path, REPORT))?;
-        let wrong = |problem: String, help: &str| Error::Setting {
-            origin: path.display().to_string(),
-            problem,
-            help: help.to_owned(),
-        };
+        let wrong = |problem: String, help: &str| Error::setting(path.display().to_string(), problem, help);
         let value: Value = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string(), REPORT))?;
         match value.get("format_version").and_then(Value::as_u64) {
             Some(version) if version == u64::from(FORMAT_VERSION) => {}
@@ -654,13 +649,11 @@ impl Report {
     }
 
     /// Finds a cell by its id.
-    #[must_use]
     pub fn cell(&self, id: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.id == id)
     }
 
     /// Finds the description of a metric.
-    #[must_use]
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.name == name)
     }

@@ -15,7 +15,6 @@ pub type QrelsRow<'a> = (&'a str, &'a str, f64);
 
 /// Writes a run file with a line `question Q0 document rank score tag` per row. Rows must be in our order, with
 /// those of a question together.
-#[must_use]
 pub fn run<'a>(rows: impl IntoIterator<Item = RunRow<'a>>, tag: &str) -> String {
     let mut lines = String::new();
     let tag = word(tag);
@@ -30,7 +29,6 @@ pub fn run<'a>(rows: impl IntoIterator<Item = RunRow<'a>>, tag: &str) -> String 
 }
 
 /// Writes a qrels file with a line `question 0 document grade` per row. `trec_eval` reads whole grades only.
-#[must_use]
 pub fn qrels<'a>(rows: impl IntoIterator<Item = QrelsRow<'a>>) -> String {
     let mut lines = String::new();
     for (query, doc, grade) in rows {

@@ -53,11 +53,11 @@ pub fn agreement(a: &Report, b: &Report, metric: &str, retrieval: Option<&str>) 
         both.iter().copied().reduce(|best, next| if sign * value(&next) > sign * value(&best) { next } else { best })
     };
     let (Some(pick), Some(best), true) = (best(|cell| cell.1), best(|cell| cell.2), both.len() > 1) else {
-        return Err(Error::Setting {
-            origin: "the two runs".to_owned(),
-            problem: format!("have fewer than two settings with `{metric}` in common"),
-            help: "run both with the same sweep file".to_owned(),
-        });
+        return Err(Error::setting(
+            "the two runs",
+            format!("have fewer than two settings with `{metric}` in common"),
+            "run both with the same sweep file",
+        ));
     };
     let (ours, theirs): (Vec<f64>, Vec<f64>) = both.iter().map(|&(_, a, b)| (a, b)).unzip();
     #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 settings")]

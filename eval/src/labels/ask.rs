@@ -98,10 +98,12 @@ impl QuestionFile {
         let mut ids = HashSet::new();
         let lines = text.lines().enumerate();
         for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |problem: String| Error::Setting {
-                origin: format!("{}:{}", path.display(), at + 1),
-                problem,
-                help: r#"a line is a question, or {"query", "query_id"?, "references"?}"#.to_owned(),
+            let wrong = |problem: String| {
+                Error::setting(
+                    format!("{}:{}", path.display(), at + 1),
+                    problem,
+                    r#"a line is a question, or {"query", "query_id"?, "references"?}"#.to_owned(),
+                )
             };
             let number = format!("q{:03}", questions.labelled.len() + questions.plain.len() + 1);
             let id = if !line.trim_start().starts_with('{') {
@@ -126,11 +128,7 @@ impl QuestionFile {
             }
         }
         if ids.is_empty() {
-            return Err(Error::Setting {
-                origin: path.display().to_string(),
-                problem: "has no question".to_owned(),
-                help: "write a question on each line".to_owned(),
-            });
+            return Err(Error::setting(path.display().to_string(), "has no question", "write a question on each line"));
         }
         Ok(questions)
     }
@@ -205,7 +203,7 @@ impl Proposer {
         let sentences = passages(text, range);
         let near = |range: &Range<usize>| {
             let encoded = self.embedder.encode(&text[range.clone()], Role::Document)?;
-            let vector = self.embedder.embed(&[&encoded.ids])?;
+            let vector = self.embedder.embed_ids(&[&encoded.ids])?;
             Ok(vector.iter().zip(question).map(|(a, b)| a * b).sum::<f32>())
         };
         let near: Vec<f32> = sentences.iter().map(near).collect::<Result<_>>()?;
@@ -389,11 +387,9 @@ pub fn session(
     };
     for query in &questions.labelled {
         let mut query = query.clone();
-        query.locate(&proposer.corpus).map_err(|problem| Error::Setting {
-            origin: format!("question `{}`", query.id),
-            problem,
-            help: REFERENCE.to_owned(),
-        })?;
+        query
+            .locate(&proposer.corpus)
+            .map_err(|problem| Error::setting(format!("question `{}`", query.id), problem, REFERENCE))?;
         known.insert(query.id.clone(), query);
     }
     let mut unanswered: Vec<String> = match fs::read_to_string(set.join(UNANSWERED)) {

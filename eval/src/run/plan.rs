@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [defaults.chunking]           # tables of chunkmill.toml, for every cell
-//! heading_context = true
+//! context = "headings"
 //!
 //! [[grid]]                      # every combination of the lists is a cell
 //! strategy = ["recursive", "windows"]
@@ -213,7 +213,7 @@ fn unread(text: &str, problem: &str) -> String {
 }
 
 fn setting(origin: &str, problem: &str, help: &str) -> Error {
-    Error::Setting { origin: origin.to_owned(), problem: problem.to_owned(), help: help.to_owned() }
+    Error::setting(origin, problem, help)
 }
 
 /// The table that a key of a grid belongs to.
@@ -605,7 +605,6 @@ impl Variant {
 
 impl Build {
     /// Returns a key that is equal for builds that make the same dataset from the same corpus and model.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }

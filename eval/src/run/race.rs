@@ -48,14 +48,12 @@ impl<'a> Race<'a> {
     }
 
     /// Returns the judge of the answers.
-    #[must_use]
     pub fn judge(&self) -> &'a Judge {
         self.judge
     }
 
     /// Returns the questions of each stage, as positions in the set of `queries` questions. Clusters are kept
     /// together, in an order that depends on the seed. Questions that cannot be scored are asked last.
-    #[must_use]
     pub fn stages(&self, queries: usize) -> Vec<Vec<usize>> {
         let order = |cluster: usize| {
             let mut hasher = blake3::Hasher::new();
@@ -92,14 +90,12 @@ impl<'a> Race<'a> {
 
     /// Returns the values of answers by the primary metric, one per question of the judge; `None` for questions
     /// that were not asked.
-    #[must_use]
     pub fn values(&self, chunks: &Chunks, answers: &[Option<Answer>], k: usize) -> Vec<Option<f64>> {
         value(self.judge, chunks, answers, k, self.options, &self.metric)
     }
 
     /// Returns, for each running setting, whether its values so far are significantly worse than those of the best
     /// finished setting or of the best running one.
-    #[must_use]
     pub fn lagging(&self, running: &[(&str, Vec<Option<f64>>)]) -> Vec<Option<Elimination>> {
         let best = running.iter().map(|(id, values)| Leader::new(id, values.clone()));
         let best = best.flatten().reduce(|best, next| if next.mean > best.mean { next } else { best });

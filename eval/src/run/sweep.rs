@@ -155,7 +155,6 @@ impl Labelled {
     }
 
     /// Returns whether any question can be scored.
-    #[must_use]
     pub fn has_evidence(&self) -> bool {
         self.labels.scored(&self.checked).iter().any(|references| !references.is_empty())
     }
@@ -175,11 +174,11 @@ impl Labelled {
                 state => format!(": `{id}` names `{doc_id}`, but {}", state.describe()),
             }
         });
-        Err(Error::Setting {
-            origin: self.labels.path.display().to_string(),
-            problem: format!("has no question whose evidence is in its corpus{}", first.unwrap_or_default()),
-            help: "`chunkmill-eval verify` shows the state of each reference".to_owned(),
-        })
+        Err(Error::setting(
+            self.labels.path.display().to_string(),
+            format!("has no question whose evidence is in its corpus{}", first.unwrap_or_default()),
+            "`chunkmill-eval verify` shows the state of each reference",
+        ))
     }
 }
 
@@ -232,7 +231,6 @@ impl Run {
     }
 
     /// Returns whether a folder contains a run.
-    #[must_use]
     pub fn is_in(folder: &Path) -> bool {
         folder.join(FILE).is_file()
     }
@@ -243,10 +241,8 @@ impl Run {
     /// [`Error::Setting`] if there is none, or the file is not one.
     pub fn read(folder: &Path) -> Result<Self> {
         let file = folder.join(FILE);
-        let wrong = |problem: String| Error::Setting {
-            origin: file.display().to_string(),
-            problem,
-            help: "name the folder that `chunkmill-eval sweep -o` wrote".to_owned(),
+        let wrong = |problem: String| {
+            Error::setting(file.display().to_string(), problem, "name the folder that `chunkmill-eval sweep -o` wrote")
         };
         let text = safely::read(&file).map_err(|error| wrong(error.to_string()))?;
         let run: Self = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
@@ -445,11 +441,11 @@ fn refuse_foreign(folder: &Path) -> Result<()> {
     }
     let mut entries = fs::read_dir(folder).map_err(Error::io("read", folder))?;
     if entries.any(|entry| entry.is_ok_and(|entry| entry.file_name() != LOCK)) {
-        return Err(Error::Setting {
-            origin: folder.display().to_string(),
-            problem: "contains something other than a run of a sweep".to_owned(),
-            help: "name a new or empty folder with -o".to_owned(),
-        });
+        return Err(Error::setting(
+            folder.display().to_string(),
+            "contains something other than a run of a sweep",
+            "name a new or empty folder with -o",
+        ));
     }
     Ok(())
 }

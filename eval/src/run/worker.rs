@@ -22,7 +22,7 @@ use chunkmill::corpus::{self, Root};
 use chunkmill::dataset::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::embed::{self, Batcher, Reading, Reranker};
 use chunkmill::job::{self, Recipe};
-use chunkmill::search::{CANDIDATES, Context as Packed, Found, Passage, Query, Searcher, StoredAs};
+use chunkmill::search::{CANDIDATES, Context as Packed, FoundChunk, Passage, Query, Searcher, StoredAs};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -439,7 +439,7 @@ impl Session<'_> {
             hits.push(searcher.search(&query)?);
             record.search_ms.push(milliseconds(started.elapsed()));
         }
-        let answer = |(at, hits): (usize, &Vec<Found>)| {
+        let answer = |(at, hits): (usize, &Vec<FoundChunk>)| {
             let query = query(at);
             let documents = ranked_documents(searcher, &query, hits)?;
             let candidates = &hits[..hits.len().min(CANDIDATES)];
@@ -497,9 +497,9 @@ fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result
 fn ranked_documents<'s>(
     searcher: &'s Searcher,
     query: &Query<'_>,
-    hits: &[Found],
+    hits: &[FoundChunk],
 ) -> chunkmill::error::Result<Vec<&'s str>> {
-    let ids = |hits: &[Found]| {
+    let ids = |hits: &[FoundChunk]| {
         let mut seen = HashSet::new();
         let ids = hits.iter().map(|hit| searcher.place(hit.row).document.doc_id.as_str());
         ids.filter(|id| seen.insert(*id)).take(DOCUMENTS).collect::<Vec<_>>()

@@ -104,7 +104,7 @@ impl ScoringOptions {
     pub fn check(&self, origin: &str) -> Result<()> {
         let wrong = |key: &str, problem: &str, help: &str| {
             let origin = format!("{origin}: scoring.{key}");
-            Err(Error::Setting { origin, problem: problem.to_owned(), help: help.to_owned() })
+            Err(Error::setting(origin, problem, help))
         };
         if !(self.share > 0.0 && self.share <= 1.0) {
             return wrong("share", &format!("{} is not a share", self.share), "write a number above 0 and at most 1");
@@ -137,33 +137,28 @@ impl ScoringOptions {
     }
 
     /// Returns the name of the primary metric.
-    #[must_use]
     pub fn primary(&self) -> String {
         let by_budget = self.budgets.get(1).or(self.budgets.first()).map(|budget| in_context(*budget));
         self.primary.clone().or(by_budget).unwrap_or_else(|| "ndcg_at_10".to_owned())
     }
 
     /// Returns the primary metric for these labels. If they name no places, only documents can be found.
-    #[must_use]
     pub fn primary_for(&self, judge: &Judge) -> String {
         let has_places = judge.questions.iter().any(|question| !question.targets.is_empty());
         if self.primary.is_none() && !has_places { "doc_ndcg_at_10".to_owned() } else { self.primary() }
     }
 
     /// Returns whether this many questions are halved to measure the luck of selection.
-    #[must_use]
     pub fn holds_out(&self, questions: usize) -> bool {
         self.held_out.unwrap_or(questions >= 60)
     }
 
     /// Returns the number of chunks to retrieve for cells with these k.
-    #[must_use]
     pub fn depth(&self, ks: impl Iterator<Item = usize>) -> usize {
         ks.fold(self.depth.max(10), usize::max)
     }
 
     /// Describes the coverage rule in words.
-    #[must_use]
     pub fn describe_coverage(&self) -> String {
         let share = if self.share < 1.0 {
             format!("{:.0} % of its text", 100.0 * self.share)
@@ -196,7 +191,6 @@ impl ScoringOptions {
     }
 
     /// Returns the metrics, in the order in which they are shown.
-    #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let metric = |name: &str, title: &str, meaning: &str, higher_is_better: bool| Metric {
             name: name.to_owned(),
@@ -279,19 +273,16 @@ impl ScoringOptions {
 }
 
 /// Returns the name of the metric for the evidence's share in a context.
-#[must_use]
 pub fn in_context(budget: usize) -> String {
     format!("evidence_in_context_{budget}")
 }
 
 /// Returns the name of the metric for whether a context contains all evidence.
-#[must_use]
 pub fn all_in_context(budget: usize) -> String {
     format!("all_evidence_in_context_{budget}")
 }
 
 /// Returns the name of the metric for recall at a budget.
-#[must_use]
 pub fn in_tokens(budget: usize) -> String {
     format!("recall_in_{budget}_tokens")
 }
@@ -482,13 +473,11 @@ impl Judge {
     }
 
     /// Returns the number of tokens of all documents, in `cl100k_base`.
-    #[must_use]
     pub fn tokens(&self) -> usize {
         self.tokens.iter().sum()
     }
 
     /// Returns the number of scorable references whose every alternative needs a document that is not in the list.
-    #[must_use]
     pub fn references_outside(&self, documents: &[String]) -> usize {
         let known: BTreeSet<&str> = documents.iter().map(String::as_str).collect();
         let is_outside = |doc: &usize| !known.contains(self.documents[*doc].as_str());
@@ -497,7 +486,6 @@ impl Judge {
     }
 
     /// Returns the documents that answer the `at`-th scorable question, with their grades, by id.
-    #[must_use]
     pub fn relevant_documents(&self, at: usize) -> Vec<(&str, f64)> {
         let mut relevant: BTreeMap<&str, f64> = BTreeMap::new();
         for (documents, grade) in self.questions[at].documents() {
@@ -511,7 +499,6 @@ impl Judge {
 
     /// Returns the cluster number of each scorable question. Questions whose evidence begins in the same stretch
     /// of 20,000 bytes of a document form a cluster. If a question has several places, the first one counts.
-    #[must_use]
     pub fn clusters(&self) -> Vec<usize> {
         let mut numbers: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         let place = |question: &Question| {
@@ -609,7 +596,6 @@ impl Chunks {
 
     /// Returns the chunks that answer the `at`-th scorable question on their own, with their grades: those that
     /// contain at least half of a reference's text, or whose own text is at least half a reference's.
-    #[must_use]
     pub fn relevant(&self, judge: &Judge, at: usize) -> Vec<(usize, f64)> {
         let question = &judge.questions[at];
         let documents = question.around();
@@ -628,7 +614,6 @@ impl Chunks {
 
     /// Returns the share of the references that chunks together contain in full, and the share that a single chunk
     /// contains.
-    #[must_use]
     pub fn reachable(&self, judge: &Judge) -> (f64, f64) {
         let (mut all, mut reachable, mut whole) = (0.0, 0.0, 0.0);
         for question in &judge.questions {
@@ -647,7 +632,6 @@ impl Chunks {
 
     /// Returns the precision-omega of each question. It depends on the chunks alone. If a reference has
     /// alternatives, the first one counts.
-    #[must_use]
     pub fn precision_omega(&self, judge: &Judge, options: &ScoringOptions) -> Vec<Option<f64>> {
         let of = |question: &Question| {
             let wanted = question.wanted(&[]);
@@ -659,7 +643,6 @@ impl Chunks {
 
 /// Computes the values of a cell for every scorable question, and counts in what shape the references were
 /// retrieved.
-#[must_use]
 pub fn score(
     judge: &Judge,
     chunks: &Chunks,
@@ -689,7 +672,6 @@ pub fn score(
 }
 
 /// Computes the values of one metric for every scorable question; `None` for questions without an answer.
-#[must_use]
 pub fn value(
     judge: &Judge,
     chunks: &Chunks,

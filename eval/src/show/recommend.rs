@@ -60,7 +60,6 @@ const ENOUGH: usize = 50;
 ///
 /// They are the best ones if these are probably the best. If the questions cannot tell, they are the default settings,
 /// unless these are ruled out: the best of many settings that are alike is a matter of luck.
-#[must_use]
 pub fn advised(report: &Report) -> Option<&Cell> {
     report.cell(&report.verdict.as_ref()?.advised)
 }
@@ -68,7 +67,6 @@ pub fn advised(report: &Report) -> Option<&Cell> {
 /// Describes what a run means for a decision: what to use, how certain that is, and what it costs.
 ///
 /// Returns `None` if nothing could be scored.
-#[must_use]
 pub fn sentences(report: &Report) -> Option<[String; 3]> {
     let verdict = report.verdict.as_ref()?;
     let cell = advised(report)?;

@@ -21,11 +21,11 @@ class Chunk:
     # Columns, made by `tools/typed_columns.py`.
     @property
     def chunk_id(self) -> str:
-        """Unique in the corpus, and the same for the same input and settings."""
+        """Unique, and the same for the same input and settings."""
 
     @property
     def doc_id(self) -> str:
-        """Id of the document: its path, or the name of the text."""
+        """The document: its path, or collection:path in a named collection."""
 
     @property
     def collection(self) -> str:
@@ -33,7 +33,7 @@ class Chunk:
 
     @property
     def path(self) -> str:
-        """Path below the root."""
+        """Path below the root, with / between its parts."""
 
     @property
     def chunk_index(self) -> int:
@@ -41,63 +41,70 @@ class Chunk:
 
     @property
     def section_index(self) -> int:
-        """Position of its section (or of its merged sections), from 0."""
+        """Position of the section (or merged sections), from 0."""
 
     @property
     def sub_index(self) -> int | None:
-        """Position among the pieces of a section that was split; None if it was not."""
+        """Position among the pieces of a section that was split; null if it was not."""
 
     @property
     def n_in_section(self) -> int:
-        """Number of chunks in its section."""
+        """Number of chunks in the section."""
 
     @property
     def kind(self) -> str:
-        """``text``, ``code``, ``footnote``, or ``document`` for a whole document."""
+        """Text, code, footnote, or document for a whole one."""
 
     @property
     def heading_path(self) -> list[str]:
-        """The headings above its start, outermost first."""
+        """The headings above the first text in the range that is not a heading, outermost first."""
 
     @property
     def header_path(self) -> str:
         """The heading path as one string."""
 
     @property
+    def headings(self) -> list[dict[str, Any]]:
+        """The headings that start in the range, with their levels: Markdown headings, top-level keys of YAML
+        and JSON, items of source code."""
+
+    @property
     def content(self) -> str:
-        """Its text: a prefix (overlap, repeated headings), then the document's own bytes."""
+        """Prefix_len bytes of prefix, the document's bytes start_byte..end_byte and, if a code fence was cut,
+        the line that closes it."""
 
     @property
     def normalized_content(self) -> str | None:
-        """``content``, normalized according to the settings; None without normalization."""
+        """Content as the spec normalises it; null if the spec does not."""
 
     @property
     def start_byte(self) -> int:
-        """Offset of its start in the document, in UTF-8 bytes."""
+        """First byte of the range in the file (if it is not UTF-8: in its text as UTF-8)."""
 
     @property
     def end_byte(self) -> int:
-        """Offset of its end."""
+        """One past the last byte of the range."""
 
     @property
     def start_char(self) -> int:
-        """Offset of its start in the document, as an index into a ``str``."""
+        """Start_byte in Unicode scalar values."""
 
     @property
     def end_char(self) -> int:
-        """Offset of its end."""
+        """End_byte in Unicode scalar values."""
 
     @property
     def start_line(self) -> int:
-        """Its first line, from 1."""
+        """Line of the first byte of the range, from 1."""
 
     @property
     def end_line(self) -> int:
-        """Its last line, inclusive."""
+        """Line of the last byte of the range, from 1."""
 
     @property
     def prefix_len(self) -> int:
-        """Number of bytes of ``content`` before the document's own text."""
+        """Bytes of content before the source text: parent headers, overlap, the head of a table or fence that
+        was cut."""
 
     @property
     def has_overlap(self) -> bool:
@@ -105,43 +112,72 @@ class Chunk:
 
     @property
     def overlap_start_byte(self) -> int | None:
-        """First byte of what the prefix repeats of the previous chunk; ``None`` without overlap."""
+        """First byte, in the file, of what the prefix repeats of the previous chunk; null without overlap."""
 
     @property
     def overlap_end_byte(self) -> int | None:
-        """One past the last byte of it; ``None`` without overlap."""
+        """One past the last byte of it; null without overlap."""
 
     @property
     def is_sub_split(self) -> bool:
-        """Whether its section exceeded the maximum and was split."""
+        """Whether the section was over the maximum and was split."""
 
     @property
     def n_chars(self) -> int:
-        """Length of ``content`` in characters."""
+        """Length of content in Unicode scalar values."""
 
     @property
     def n_tokens(self) -> int:
-        """Exact number of tokens of ``content``, in the encoding of the settings."""
+        """Exact number of tokens in content, in the encoding of the chunk settings (cl100k_base by default),
+        without inline data: URLs."""
+
+    @property
+    def n_model_tokens(self) -> int | None:
+        """The model's tokens, including special ones, before truncation."""
+
+    @property
+    def truncated(self) -> bool | None:
+        """Whether the text was truncated to what the model reads."""
 
     @property
     def flags(self) -> list[str]:
-        """``oversized_…`` for a block that exceeds the maximum; security risks of the text by name."""
+        """Oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list
+        item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of
+        it; names of risks in the text."""
+
+    @property
+    def links(self) -> list[dict[str, Any]]:
+        """Links that start in the range: kind, target as written (… for inline data), absolute URL if the spec
+        has a base, text."""
+
+    @property
+    def images(self) -> list[dict[str, Any]]:
+        """Images that start in the range: target as written (… for inline data), absolute URL if the spec has
+        a base, alternative text."""
 
     @property
     def tags(self) -> list[str]:
-        """Tags of the document."""
+        """From the front matter and #tags in the text."""
 
     @property
     def aliases(self) -> list[str]:
-        """Other names of the document."""
+        """From the front matter."""
+
+    @property
+    def metadata(self) -> str:
+        """The rest of the front matter, as JSON."""
 
     @property
     def promotion_level(self) -> str | None:
-        """Promotion level from the document's front matter."""
+        """From the front matter of the document; null in the collection external, which has no levels."""
 
     @property
     def content_hash(self) -> str:
-        """BLAKE3 hash of ``content``."""
+        """BLAKE3 of content."""
+
+    @property
+    def modified_time(self) -> str | None:
+        """The file's own modification time."""
     # End of the columns.
 
     def as_dict(self) -> dict[str, Any]:

@@ -51,8 +51,6 @@ class _Chunking(TypedDict, total=False):
     context: Literal["none", "headings", "document", "full"] | None
     """What the model sees before the content: nothing (`none`), the heading path (`headings`), the document's name
     (`document`), or both (`full`) [default: the preset's]."""
-    heading_context: bool | None
-    """An older way to set the context to `headings` or `none`. `context` takes precedence."""
     pooling: Literal["chunk", "late"] | None
     """What the model reads to embed a chunk: the chunk alone (`chunk`), or the whole document once (`late`, for
     models with mean pooling) [default: chunk]."""

@@ -7,7 +7,7 @@ use crate::cli::flags::{ChunkFlags, ModelFlags, ThreadFlags};
 use crate::cli::output::print_json_lines;
 use crate::cli::start::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
-use crate::corpus::{self, Quarantined, Source};
+use crate::corpus::{self, QuarantinedDocument, Source};
 use crate::dataset::ChunkLines;
 use crate::embed;
 use crate::error::{Result, exit};
@@ -57,11 +57,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let found = corpus::discover(&roots, &config.filter, &[])?;
     let recipe = Recipe { spec: &config.spec, sizer, admission: config.admission, levels: None };
     let mut quarantined = found.quarantined;
-    let run = |sources: &[Source], made: &Results<Result<Made>>| make(&recipe, sources, made);
+    let run = |sources: &[Source], made: &Results<Result<ChunkingResult>>| make(&recipe, sources, made);
     in_order(corpus::blocks(&found.sources, BLOCK_BYTES), run, |made| -> anyhow::Result<()> {
         match made? {
-            Made::Lines(lines) => print_json_lines(&lines)?,
-            Made::PassedOver(document) => quarantined.push(document),
+            ChunkingResult::Lines(lines) => print_json_lines(&lines)?,
+            ChunkingResult::PassedOver(document) => quarantined.push(document),
         }
         Ok(())
     })?;
@@ -82,14 +82,18 @@ pub(crate) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
 }
 
 /// The result of chunking documents.
-enum Made {
+enum ChunkingResult {
     Lines(Vec<u8>),
-    PassedOver(Quarantined),
+    PassedOver(QuarantinedDocument),
 }
 
 /// Produces the lines of some documents. Sends them in pieces: every line repeats the fields that the chunks of a
 /// document share, so all lines together would be large.
-fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -> Result<(), SendError<Result<Made>>> {
+fn make(
+    recipe: &Recipe<'_>,
+    sources: &[Source],
+    made: &Results<Result<ChunkingResult>>,
+) -> Result<(), SendError<Result<ChunkingResult>>> {
     // The last line exceeds the limit, usually by less than an eighth.
     let buffer = || Vec::with_capacity(WRITE_BYTES + WRITE_BYTES / 8);
     let mut lines = buffer();
@@ -101,7 +105,7 @@ fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -
         let cut = match recipe.cut(source) {
             Ok(Ok(cut)) => cut,
             Ok(Err(passed_over)) => {
-                made.send(Ok(Made::PassedOver(passed_over)))?;
+                made.send(Ok(ChunkingResult::PassedOver(passed_over)))?;
                 continue;
             }
             Err(error) => return made.send(Err(error)),
@@ -110,9 +114,9 @@ fn make(recipe: &Recipe<'_>, sources: &[Source], made: &Results<Result<Made>>) -
         for row in cut.rows() {
             writer.push(&row, &mut lines);
             if lines.len() >= WRITE_BYTES {
-                made.send(Ok(Made::Lines(std::mem::replace(&mut lines, buffer()))))?;
+                made.send(Ok(ChunkingResult::Lines(std::mem::replace(&mut lines, buffer()))))?;
             }
         }
     }
-    made.send(Ok(Made::Lines(lines)))
+    made.send(Ok(ChunkingResult::Lines(lines)))
 }

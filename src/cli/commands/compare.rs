@@ -17,7 +17,7 @@ const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// One spec's chunks of the file.
 #[derive(Serialize)]
-struct Compared {
+struct SpecChunks {
     /// The preset or strategy, as it was named.
     name: String,
     spec: String,
@@ -67,13 +67,13 @@ pub(crate) fn run(
     print(map(document, &compared))
 }
 
-fn compare(document: &Document, name: &str, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<Compared> {
+fn compare(document: &Document, name: &str, spec: &Spec, counter: Option<&dyn TokenCounter>) -> Result<SpecChunks> {
     let chunks = chunk::chunk(document, spec, spec.sizer(counter)?)?;
     let mut tokens: Vec<usize> =
         chunks.iter().map(|chunk| spec.encoding().counter().count(&chunk.content(document))).collect::<Result<_>>()?;
     tokens.sort_unstable();
     let at = |index: usize| tokens.get(index).copied().unwrap_or_default();
-    Ok(Compared {
+    Ok(SpecChunks {
         name: name.to_owned(),
         spec: spec.to_string(),
         chunks: chunks.len(),
@@ -102,11 +102,11 @@ fn start(document: &Document, chunk: &Chunk) -> Start {
     Start { byte, line: document.positions.line_at(byte), why: chunk.boundary.to_string(), sign }
 }
 
-fn table(document: &Document, compared: &[Compared]) -> String {
+fn table(document: &Document, compared: &[SpecChunks]) -> String {
     let path = &document.origin.path;
     let (lines, sections) = (count(document.lines(), "line"), count(document.sections.len(), "section"));
     let mut table = format!("{path}: {lines}, {sections}\n\n");
-    let widest = |of: fn(&Compared) -> &str| compared.iter().map(|spec| of(spec).len()).max().unwrap_or_default();
+    let widest = |of: fn(&SpecChunks) -> &str| compared.iter().map(|spec| of(spec).len()).max().unwrap_or_default();
     let (names, width) = (widest(|spec| &spec.name), widest(|spec| &spec.spec));
     let _ =
         writeln!(table, "   {:names$}  {:width$}  chunks  tokens: least  median    most  overlapping  flagged", "", "");
@@ -127,7 +127,7 @@ fn table(document: &Document, compared: &[Compared]) -> String {
 }
 
 /// Renders one row for each place where any of the specs starts a chunk.
-fn map(document: &Document, compared: &[Compared]) -> String {
+fn map(document: &Document, compared: &[SpecChunks]) -> String {
     let mut rows: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for (column, spec) in compared.iter().enumerate() {
         for start in &spec.starts {

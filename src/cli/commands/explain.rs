@@ -54,7 +54,7 @@ pub(crate) struct Args {
 
 /// One chunk, explained.
 #[derive(Serialize)]
-struct Explained<'a> {
+struct ChunkExplanation<'a> {
     chunk_id: &'a str,
     start_line: usize,
     end_line: usize,
@@ -93,7 +93,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let sizer = config.spec.sizer(counter.as_deref())?;
     let chunks = chunk::chunk(&document, &config.spec, sizer)?;
     let ruler = sizer.measure(&document)?;
-    let explained: Vec<Explained<'_>> = chunks
+    let explained: Vec<ChunkExplanation<'_>> = chunks
         .iter()
         .map(|chunk| explain(&document, chunk, &ruler, config.spec.unit().name()))
         .collect::<Result<_, _>>()?;
@@ -150,10 +150,10 @@ fn explain<'a>(
     chunk: &'a Chunk,
     ruler: &Ruler<'_>,
     unit: &'static str,
-) -> crate::error::Result<Explained<'a>> {
+) -> crate::error::Result<ChunkExplanation<'a>> {
     let (start_line, end_line) = document.positions.lines_of(&chunk.range);
     let text = document.text[chunk.range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
-    Ok(Explained {
+    Ok(ChunkExplanation {
         chunk_id: &chunk.id,
         start_line,
         end_line,
@@ -174,7 +174,7 @@ fn explain<'a>(
     })
 }
 
-fn render(index: usize, chunk: &Explained<'_>) -> String {
+fn render(index: usize, chunk: &ChunkExplanation<'_>) -> String {
     let mut notes = vec![chunk.starts_at.clone()];
     if chunk.sections > 1 {
         notes.push(format!("{} sections together", chunk.sections));

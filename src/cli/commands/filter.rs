@@ -111,11 +111,11 @@ fn stream(
 }
 
 fn no_table(problem: &str) -> Error {
-    Error::Setting {
-        origin: "standard input".to_owned(),
-        problem: problem.to_owned(),
-        help: "pipe a table into it, as an Arrow IPC stream with the columns doc_id and text".to_owned(),
-    }
+    Error::setting(
+        "standard input",
+        problem,
+        "pipe a table into it, as an Arrow IPC stream with the columns doc_id and text",
+    )
 }
 
 fn cannot_write(error: ArrowError) -> Error {

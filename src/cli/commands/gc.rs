@@ -31,7 +31,7 @@ pub(crate) struct Args {
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Summary {
+struct GcSummary {
     dry_run: bool,
     removed_bytes: u64,
     removed: Vec<Item>,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let swept = gc(&args.dataset, Sweep { dry_run: args.dry_run, work: args.staging, older_than })?;
     if args.json {
         let items = |leftovers: &[Leftover]| leftovers.iter().map(|leftover| item(&args.dataset, leftover)).collect();
-        let summary = Summary {
+        let summary = GcSummary {
             dry_run: args.dry_run,
             removed_bytes: bytes(&swept.removed),
             removed: items(&swept.removed),

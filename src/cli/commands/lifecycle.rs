@@ -3,7 +3,7 @@
 use crate::cli::job::stop_on_interrupt;
 use crate::cli::output::{print, print_json};
 use crate::error::exit;
-use crate::job::{self, Changed};
+use crate::job::{self, ChangeCounts};
 use crate::storage::Location;
 use crate::value::count;
 
@@ -48,7 +48,7 @@ pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
     report(changed, args.json, "deleted")
 }
 
-fn report(changed: Changed, json: bool, what: &str) -> anyhow::Result<u8> {
+fn report(changed: ChangeCounts, json: bool, what: &str) -> anyhow::Result<u8> {
     if json {
         print_json(&changed)?;
     } else {

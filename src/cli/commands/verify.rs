@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct Summary<'a> {
+struct VerifySummary<'a> {
     ok: bool,
     files: u64,
     rows: u64,
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let ok = findings.is_empty();
     if args.json {
         let (files, rows, bytes) = (*files, *rows, *bytes);
-        print_json(&Summary { ok, files, rows, bytes, seconds, found, findings, notes })?;
+        print_json(&VerifySummary { ok, files, rows, bytes, seconds, found, findings, notes })?;
     } else {
         print(describe(&verification, !roots.is_empty(), seconds))?;
     }

@@ -14,7 +14,7 @@ pub(super) const RULES: [&str; 2] = [".gitignore", ".ignore"];
 type ByFolder = HashMap<PathBuf, Gitignore>;
 
 /// The rules of a folder and of what is below it.
-pub(super) struct Ignored {
+pub(super) struct IgnoreRules {
     root: PathBuf,
     /// Whether hidden files are documents. A file that the rules admit may be hidden.
     hidden: bool,
@@ -22,7 +22,7 @@ pub(super) struct Ignored {
     gitignore: ByFolder,
 }
 
-impl Ignored {
+impl IgnoreRules {
     pub(super) fn new(root: &Path, hidden: bool) -> Self {
         let (ignore, gitignore) = Default::default();
         Self { root: root.to_owned(), hidden, ignore, gitignore }

@@ -29,7 +29,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::storage::{Entry, Location};
 use dataset::{MANIFEST, is_dataset, is_manifest};
-use ignored::{Ignored, RULES};
+use ignored::{IgnoreRules, RULES};
 use special::{special, special_at, special_rules};
 
 /// Default globs of the files that are documents.
@@ -120,11 +120,11 @@ impl Filter {
     /// [`Error::Setting`] for a glob that cannot be parsed or a limit over [`MAX_BYTES`].
     pub fn new(include: &[String], exclude: &[String], hidden: bool, max_bytes: u64) -> Result<Self> {
         if max_bytes > MAX_BYTES {
-            return Err(Error::Setting {
-                origin: "max-file-size".to_owned(),
-                problem: format!("{max_bytes} is over the largest document that chunkmill can read"),
-                help: format!("use at most {MAX_BYTES}"),
-            });
+            return Err(Error::setting(
+                "max-file-size",
+                format!("{max_bytes} is over the largest document that chunkmill can read"),
+                format!("use at most {MAX_BYTES}"),
+            ));
         }
         let alone = |glob: &String| Ok((glob.clone(), globs("include", std::slice::from_ref(glob))?));
         let named = include.iter().map(alone).collect::<Result<_>>()?;
@@ -165,10 +165,12 @@ impl<'f> Selection<'f> {
 }
 
 fn globs(setting: &str, patterns: &[String]) -> Result<Gitignore> {
-    let invalid = |pattern: &str, problem: &dyn fmt::Display| Error::Setting {
-        origin: setting.to_owned(),
-        problem: format!("`{pattern}` is not a glob: {problem}"),
-        help: "globs look like `*.md`, `guide/**/*.md` or `{a,b}/*.txt`".to_owned(),
+    let invalid = |pattern: &str, problem: &dyn fmt::Display| {
+        Error::setting(
+            setting,
+            format!("`{pattern}` is not a glob: {problem}"),
+            "globs look like `*.md`, `guide/**/*.md` or `{a,b}/*.txt`",
+        )
     };
     let problem = |error: &ignore::Error| match error {
         ignore::Error::Glob { err, .. } => err.clone(),
@@ -202,14 +204,12 @@ pub struct Source {
 
 impl Source {
     /// Returns the path to read it from.
-    #[must_use]
     pub fn file(&self) -> PathBuf {
         if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.origin.path) }
     }
 }
 
 /// Splits a list of documents into blocks of at most this many bytes, or of one document.
-#[doc(hidden)] // The harness reads documents as the job does.
 pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]> {
     let mut rest = sources;
     std::iter::from_fn(move || {
@@ -227,7 +227,7 @@ pub fn blocks(sources: &[Source], bytes: u64) -> impl Iterator<Item = &[Source]>
 
 /// A document that is not indexed, with the reason.
 #[derive(Debug)]
-pub struct Quarantined {
+pub struct QuarantinedDocument {
     /// Id of the document.
     pub doc_id: Arc<str>,
     /// Name of the root it came from.
@@ -240,7 +240,7 @@ pub struct Quarantined {
     pub hash: Option<String>,
 }
 
-impl Quarantined {
+impl QuarantinedDocument {
     /// Quarantines a document for this reason. `hash` is the hash of the bytes that were read.
     #[must_use]
     pub fn of(origin: Origin, reason: Skip, hash: Option<String>) -> Self {
@@ -255,7 +255,7 @@ pub struct Discovery {
     /// Documents to read, sorted by id.
     pub sources: Vec<Source>,
     /// Documents that were ruled out without reading them, sorted by id.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedDocument>,
 }
 
 /// Finds the documents below `roots`. Skips everything at or below a location in `except`: the dataset that is
@@ -274,7 +274,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         if except.contains(&canonical) {
             return Err(is_output(root));
         }
-        places.push(Place::new(root, &canonical));
+        places.push(RootPlace::new(root, &canonical));
     }
     let mut once = Once::new(&mut places);
     for place in &places {
@@ -367,7 +367,7 @@ struct Once {
 
 impl Once {
     /// If a root is below another, puts outer roots before inner ones. Otherwise returns `None`.
-    fn new(places: &mut [Place<'_>]) -> Option<Self> {
+    fn new(places: &mut [RootPlace<'_>]) -> Option<Self> {
         let mut paths: Vec<&Path> = places.iter().map(|place| place.canonical.path()).collect();
         paths.sort();
         paths.windows(2).any(|two| two[1].starts_with(two[0])).then(|| {
@@ -412,13 +412,13 @@ impl Once {
 }
 
 /// A root, with the values that its documents share.
-struct Place<'r> {
+struct RootPlace<'r> {
     root: &'r Root,
     collection: Arc<str>,
     canonical: Arc<Location>,
 }
 
-impl<'r> Place<'r> {
+impl<'r> RootPlace<'r> {
     fn new(root: &'r Root, canonical: &Path) -> Self {
         let canonical = Arc::new(root.location.at(canonical));
         Self { root, collection: root.collection.as_str().into(), canonical }
@@ -429,9 +429,9 @@ impl<'r> Place<'r> {
 ///
 /// # Errors
 /// [`Error::Corpus`] if an ignore file is not a regular file: what it was meant to hide must not be indexed.
-fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
+fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
     let (root, canonical, filter) = (place.root, place.canonical.path(), selection.filter);
-    let (skip, top, above) = (except.to_vec(), canonical.to_owned(), Ignored::above(canonical));
+    let (skip, top, above) = (except.to_vec(), canonical.to_owned(), IgnoreRules::above(canonical));
     let refused = |(path, reason): (PathBuf, Skip)| Error::Corpus {
         path,
         problem: reason.to_string(),
@@ -452,7 +452,7 @@ fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found:
         .filter_entry(move |entry| {
             let vcs = entry.depth() > 0 && entry.file_name().to_str().is_some_and(is_of_version_control);
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let hidden = |above: &Ignored| entry.depth() > 0 && above.hide(entry.path(), is_folder, &top);
+            let hidden = |above: &IgnoreRules| entry.depth() > 0 && above.hide(entry.path(), is_folder, &top);
             if vcs || skip.iter().any(|dir| dir == entry.path()) || above.as_ref().is_some_and(hidden) {
                 return false;
             }
@@ -514,7 +514,7 @@ fn walk(place: &Place<'_>, selection: &Selection<'_>, except: &[PathBuf], found:
 
 /// Finds the documents below a root in an object store, by the same rules as [`walk`]; there are no links.
 fn list(
-    place: &Place<'_>,
+    place: &RootPlace<'_>,
     selection: &Selection<'_>,
     except: &[PathBuf],
     found: &mut Discovery,
@@ -523,7 +523,7 @@ fn list(
     let entries = storage.files_below(root)?;
     let is_rule = |entry: &&Entry| RULES.contains(&&*entry.name());
     let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
-    let mut ignored = Ignored::new(root, filter.hidden);
+    let mut ignored = IgnoreRules::new(root, filter.hidden);
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
         ignored.add(path, &String::from_utf8_lossy(&text?));
     }
@@ -575,7 +575,7 @@ fn micros(time: SystemTime) -> Option<i64> {
 impl Discovery {
     fn quarantine(&mut self, root: &Root, path: String, reason: Skip) {
         let (doc_id, collection) = (root.doc_id(&path).into(), root.collection.as_str().into());
-        self.quarantined.push(Quarantined { doc_id, collection, path: path.into(), reason, hash: None });
+        self.quarantined.push(QuarantinedDocument { doc_id, collection, path: path.into(), reason, hash: None });
     }
 
     fn unreadable(&mut self, root: &Root, canonical: &Path, error: &ignore::Error) {
@@ -592,7 +592,7 @@ impl Discovery {
         self.quarantine(root, relative.to_string_lossy().into_owned(), reason);
     }
 
-    fn add(&mut self, place: &Place<'_>, file: &Entry, name: Option<&str>, filter: &Filter) {
+    fn add(&mut self, place: &RootPlace<'_>, file: &Entry, name: Option<&str>, filter: &Filter) {
         let root = place.root;
         let Some(name) = name else {
             return self.quarantine(root, file.name(), Skip::Name);
@@ -619,14 +619,13 @@ impl Discovery {
 }
 
 /// A document that is about to be read, or whose bytes have already been fetched.
-#[doc(hidden)] // The input of `index::Recipe`.
 #[derive(Debug)]
-pub struct Fetched {
+pub struct FetchedDocument {
     source: Source,
     bytes: Option<std::io::Result<Vec<u8>>>,
 }
 
-impl From<Source> for Fetched {
+impl From<Source> for FetchedDocument {
     fn from(source: Source) -> Self {
         Self { source, bytes: None }
     }
@@ -639,9 +638,8 @@ impl From<Source> for Fetched {
 /// [`Error::Io`] if a document that exists cannot be fetched. Unlike with a file that cannot be read, the cause is
 /// not the document but the network or the credentials, and these would remove all other documents from the
 /// dataset too.
-#[doc(hidden)] // The Python module reads documents as the job does.
-pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
-    let mut documents: Vec<Fetched> = sources.iter().cloned().map(Fetched::from).collect();
+pub fn fetch(sources: &[Source]) -> Result<Vec<FetchedDocument>> {
+    let mut documents: Vec<FetchedDocument> = sources.iter().cloned().map(FetchedDocument::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
     for Source { root, .. } in sources {
         if root.is_in_object_store() && !roots.iter().any(|known| Arc::ptr_eq(known, root)) {
@@ -649,7 +647,7 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
         }
     }
     for root in roots {
-        let mut here: Vec<&mut Fetched> =
+        let mut here: Vec<&mut FetchedDocument> =
             documents.iter_mut().filter(|document| Arc::ptr_eq(&document.source.root, root)).collect();
         let files: Vec<PathBuf> = here.iter().map(|document| document.source.file()).collect();
         for (document, bytes) in here.iter_mut().zip(root.storage().read_all(&files)) {
@@ -664,15 +662,13 @@ pub fn fetch(sources: &[Source]) -> Result<Vec<Fetched>> {
     Ok(documents)
 }
 
-impl Fetched {
+impl FetchedDocument {
     /// Returns the size in bytes when it was found.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.source.bytes
     }
 
     /// Returns where the document comes from, without reading it.
-    #[must_use]
     pub fn origin(self) -> Origin {
         self.source.origin
     }
@@ -681,17 +677,16 @@ impl Fetched {
     ///
     /// # Errors
     /// A [`Skip`], with the origin, if the file cannot be read, and those of [`layer`].
-    pub fn read(self) -> Result<(Origin, Layer), Quarantined> {
+    pub fn read(self) -> Result<(Origin, Layer), QuarantinedDocument> {
         let Self { source, bytes } = self;
         match bytes.unwrap_or_else(|| source.root.storage().read(&source.file())) {
             Ok(bytes) => layer(source.origin, bytes),
-            Err(error) => Err(Quarantined::of(source.origin, Skip::Unreadable(error), None)),
+            Err(error) => Err(QuarantinedDocument::of(source.origin, Skip::Unreadable(error), None)),
         }
     }
 
     /// Returns the BLAKE3 hash of its bytes in hexadecimal, or `None` if they cannot be read. They need not fit
     /// into memory.
-    #[must_use]
     pub fn hash(&self) -> Option<String> {
         let mut hasher = blake3::Hasher::new();
         match &self.bytes {
@@ -703,21 +698,17 @@ impl Fetched {
 }
 
 /// Reads one document.
-///
-/// # Errors
-/// Those of [`Fetched::read`].
-pub fn read(source: Source) -> Result<(Origin, Layer), Quarantined> {
-    Fetched::from(source).read()
+pub fn read(source: Source) -> Result<(Origin, Layer), QuarantinedDocument> {
+    FetchedDocument::from(source).read()
 }
 
 /// Reads a document from its bytes, see [`Layer::read`].
 ///
 /// # Errors
 /// A [`Skip`], with the origin and the hash of the bytes.
-#[doc(hidden)] // The Python module reads documents as the job does.
-pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), Quarantined> {
+pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), QuarantinedDocument> {
     match Layer::read(&origin.path, bytes) {
         Ok(layer) => Ok((origin, layer)),
-        Err(Refusal { reason, hash }) => Err(Quarantined::of(origin, reason, Some(hash))),
+        Err(Refusal { reason, hash }) => Err(QuarantinedDocument::of(origin, reason, Some(hash))),
     }
 }

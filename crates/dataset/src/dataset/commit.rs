@@ -18,9 +18,10 @@
 //! A crash before step 3 leaves the old snapshot, a later one the new. If the staged card of the current snapshot
 //! is still there, the next run finishes step 4 first.
 //!
-//! An object store has no lock, and nobody can tell who is reading. So data files get their final names when they
-//! are finished. The manifest replaces only the one that was there when the run began; otherwise the run fails. A
-//! commit removes no data files: [`gc`](super::gc) removes those that are old enough.
+//! These are the steps in an object store too, with two differences. Renaming is copying there, so data files get their
+//! final names when they are finished ([`files_of`]), and step 2 finds them in place. And there is no lock, and nobody
+//! can tell who is reading or writing. So the manifest replaces only the one that was there when the run began;
+//! otherwise the run fails. A run removes nothing but its own files: [`gc`](super::gc) removes those that are old enough.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,7 +33,7 @@ use chunkmill_base::error::{Error, Result};
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
-use super::workspace::{Present, Receipt, Workspace, check_folder, is_data_file, make_folder, receipts};
+use super::workspace::{PartReceipt, Present, Workspace, check_folder, files_of, is_data_file, make_folder, receipts};
 use super::{Manifest, card};
 use crate::storage::{Entry, Location, Storage, Version};
 
@@ -54,7 +55,8 @@ pub(crate) struct Staging {
     adopted: Vec<PathBuf>,
     /// Data files that were found, with their sizes.
     present: Present,
-    _lock: Option<Lock>,
+    /// The lock, which an object store does not have. Without it, another run may be writing.
+    lock: Option<Lock>,
 }
 
 impl Staging {
@@ -71,15 +73,15 @@ impl Staging {
         check_folder(root, workspace.folder())?;
         let (finished, adopted, present) = (BTreeMap::new(), Vec::new(), Present::default());
         let root = root.clone();
-        let mut staging = Self { root, version, workspace, finished, adopted, present, _lock: lock };
+        let mut staging = Self { root, version, workspace, finished, adopted, present, lock };
         staging.end_commit()?;
         staging.present.look(&staging.root, staging.root.path())?;
-        if staging.root.is_in_object_store() {
+        if staging.workspace.files() == staging.root.path() {
             staging.workspace.keep_named(&staging.present);
         } else {
-            staging.present.look(&staging.root, staging.workspace.folder())?;
+            staging.present.look(&staging.root, staging.workspace.files())?;
         }
-        for Receipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
+        for PartReceipt { index, part } in receipts(staging.storage(), staging.workspace.folder())? {
             if staging.is_whole(&part) {
                 staging.finished.insert(index, part);
             }
@@ -92,19 +94,16 @@ impl Staging {
     }
 
     /// Returns where the dataset is.
-    #[must_use]
     pub(crate) fn root(&self) -> &Location {
         &self.root
     }
 
     /// Returns the workspace for files of the next snapshot.
-    #[must_use]
     pub(crate) fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
     /// Returns the parts that other processes finished but did not commit, by number.
-    #[must_use]
     pub(crate) fn finished(&self) -> &BTreeMap<usize, Part> {
         &self.finished
     }
@@ -121,28 +120,25 @@ impl Staging {
             files.chain([workspace.receipt(index)]).collect::<Vec<_>>()
         });
         let kept: BTreeSet<PathBuf> = kept.collect();
-        if kept.is_empty() && !self.root.is_in_object_store() {
-            self.storage().remove_dir_all(workspace.folder()).map_err(Error::io("remove", workspace.folder()))?;
-        } else {
-            for path in self.own_files()?.into_iter().filter(|path| !kept.contains(path)) {
-                self.storage().remove_file(&path).map_err(Error::io("remove", &path))?;
-            }
-        }
+        self.remove_staged(&kept)?;
         self.present.retain(|path| !path.starts_with(workspace.folder()) || kept.contains(path));
         workspace.make_folders()
     }
 
-    /// Lists the staged files. In an object store another run may be about to commit; its quarantine list and
-    /// card, in a folder below, are not listed.
-    fn own_files(&self) -> Result<Vec<PathBuf>> {
-        let folder = self.workspace.folder();
-        let found = if self.root.is_in_object_store() {
-            self.storage().list(folder)
-        } else {
-            self.storage().files_below(folder)
+    /// Removes the staged files that are not `kept`. Without a lock, another run may be about to commit; its quarantine
+    /// list and card, in a folder below, are not touched.
+    fn remove_staged(&self, kept: &BTreeSet<PathBuf>) -> Result<()> {
+        let (storage, folder) = (self.storage(), self.workspace.folder());
+        let found = match self.lock {
+            Some(_) if kept.is_empty() => return storage.remove_dir_all(folder).map_err(Error::io("remove", folder)),
+            Some(_) => storage.files_below(folder),
+            None => storage.list(folder),
         };
         let found = found.map_err(Error::io("list", folder))?;
-        Ok(found.into_iter().filter(|entry| !entry.is_folder).map(|entry| entry.path).collect())
+        for Entry { path, .. } in found.into_iter().filter(|entry| !entry.is_folder && !kept.contains(&entry.path)) {
+            storage.remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        Ok(())
     }
 
     /// Adopts those parts that a plan's shards finished and that `wants` accepts. If several attempts finished the
@@ -152,11 +148,11 @@ impl Staging {
     /// [`Error::Dataset`] if two attempts at a part with the same inputs produced different bytes.
     pub(crate) fn adopt(&mut self, plan: &str, wants: impl Fn(usize, &Part) -> bool) -> Result<()> {
         for folder in attempts(&self.root, plan)? {
-            if !self.root.is_in_object_store() {
+            if files_of(&self.root, &folder) == folder {
                 self.present.look(&self.root, &folder)?;
                 self.adopted.push(folder.clone());
             }
-            for Receipt { index, part } in receipts(self.storage(), &folder)? {
+            for PartReceipt { index, part } in receipts(self.storage(), &folder)? {
                 // A killed commit may already have renamed some files.
                 if !wants(index, &part) || !self.is_whole(&part) {
                     continue;
@@ -182,7 +178,6 @@ impl Staging {
 
     /// Returns whether all files of a part were found, with the right sizes, when this value was created or
     /// adopted them.
-    #[must_use]
     pub(crate) fn is_whole(&self, part: &Part) -> bool {
         let is_whole = |file: &FileEntry| {
             // The copy that a commit would use.
@@ -193,24 +188,21 @@ impl Staging {
     }
 
     /// Returns whether all files of a part already have their names in the dataset, and the right sizes.
-    #[must_use]
     pub(crate) fn is_in_place(&self, part: &Part) -> bool {
         part.files.iter().all(|file| self.present.has(&self.root.join(&file.path), file))
     }
 
     /// Returns where a file that the next manifest will name is now: staged, in a shard's folder, or already in
     /// place.
-    #[must_use]
     pub(crate) fn locate(&self, file: &FileEntry) -> PathBuf {
         let is_there = |path: &PathBuf| matches!(self.storage().find(path), Ok(Some(_)));
         self.elsewhere(file).find(is_there).unwrap_or_else(|| self.root.join(&file.path))
     }
 
-    /// Returns where a file that is not in place may be; in an object store there are no other places.
+    /// Returns where a file that is not in place may be.
     fn elsewhere<'s>(&'s self, file: &'s FileEntry) -> impl Iterator<Item = PathBuf> + 's {
-        let folders = [self.workspace.folder()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
-        let folders = folders.filter(|_| !self.root.is_in_object_store());
-        folders.map(|folder| folder.join(&file.path))
+        let folders = [self.workspace.files()].into_iter().chain(self.adopted.iter().map(PathBuf::as_path));
+        folders.filter(|folder| *folder != self.root.path()).map(|folder| folder.join(&file.path))
     }
 
     fn sync(&self, folder: &Path) -> Result<()> {
@@ -245,14 +237,11 @@ impl Staging {
             let folder = self.root.join(folder);
             self.storage().create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         }
-        if !self.root.is_in_object_store() {
-            for file in &manifest.files {
-                let (from, path) = (self.locate(file), self.root.join(&file.path));
-                // A file of the same name in the old snapshot has the same hash, so it is the same unless it was
-                // damaged.
-                if from != path {
-                    self.storage().rename(&from, &path).map_err(Error::io("rename to", &path))?;
-                }
+        for file in &manifest.files {
+            let (from, path) = (self.locate(file), self.root.join(&file.path));
+            // A file of the same name in the old snapshot has the same hash, so it is the same unless it was damaged.
+            if from != path {
+                self.storage().rename(&from, &path).map_err(Error::io("rename to", &path))?;
             }
         }
         let folders: BTreeSet<&Path> =
@@ -317,21 +306,14 @@ impl Staging {
 
     /// Removes the staged files and the folder of the finished commit.
     fn clear(&self, pending: Option<&Path>) -> Result<()> {
-        if self.root.is_in_object_store() {
-            for path in self.own_files()? {
-                self.storage().remove_file(&path).map_err(Error::io("remove", path))?;
-            }
-            return pending
-                .map_or(Ok(()), |path| self.storage().remove_dir_all(path).map_err(Error::io("remove", path)));
-        }
-        let folder = self.workspace.folder();
-        self.storage().remove_dir_all(folder).map_err(Error::io("remove", folder))
+        self.remove_staged(&BTreeSet::new())?;
+        pending.map_or(Ok(()), |path| self.storage().remove_dir_all(path).map_err(Error::io("remove", path)))
     }
 
-    /// Removes data files that the manifest does not name. This is housekeeping: a file that cannot be removed is
-    /// left for the next run.
+    /// Removes data files that the manifest does not name, unless another run may need them. This is housekeeping: a
+    /// file that cannot be removed is left for the next run.
     fn sweep(&self) -> Result<()> {
-        if self.root.is_in_object_store() {
+        if self.lock.is_none() {
             return Ok(());
         }
         let Ok(manifest) = Manifest::read(&self.root) else { return Ok(()) };
@@ -368,7 +350,7 @@ pub(crate) fn attempt(root: &Location, plan: &str) -> Result<Workspace> {
     let host: String = host.chars().filter(char::is_ascii_alphanumeric).collect();
     let time = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     let mut workspace = Workspace::locked(root, &format!("{SHARDS}{plan}/{time:x}-{}-{host}", std::process::id()))?;
-    if root.is_in_object_store() {
+    if workspace.files() == root.path() {
         let mut present = Present::default();
         present.look(root, root.path())?;
         workspace.keep_named(&present);
@@ -389,18 +371,18 @@ pub(super) fn all_attempts(root: &Location) -> Result<Vec<PathBuf>> {
 pub(crate) fn attempted(root: &Location, plan: &str) -> Result<Vec<(usize, Part)>> {
     let mut finished = Vec::new();
     let mut present = Present::default();
-    if root.is_in_object_store() {
-        present.look(root, root.path())?;
+    let folders = attempts(root, plan)?;
+    // In an object store, all of them have one.
+    for files in folders.iter().map(|folder| files_of(root, folder)).collect::<BTreeSet<_>>() {
+        present.look(root, files)?;
     }
-    for folder in attempts(root, plan)? {
-        let files = if root.is_in_object_store() { root.path() } else { &folder };
-        if files == folder {
-            present.look(root, files)?;
-        }
+    for folder in &folders {
+        let files = files_of(root, folder);
         let is_whole = |part: &Part| part.files.iter().all(|file| present.has(&files.join(&file.path), file));
-        let receipts = receipts(root.storage(), &folder)?.into_iter();
-        finished
-            .extend(receipts.filter(|receipt| is_whole(&receipt.part)).map(|Receipt { index, part }| (index, part)));
+        let receipts = receipts(root.storage(), folder)?.into_iter();
+        finished.extend(
+            receipts.filter(|receipt| is_whole(&receipt.part)).map(|PartReceipt { index, part }| (index, part)),
+        );
     }
     Ok(finished)
 }
@@ -448,11 +430,7 @@ fn folders(root: &Location, folder: &Path) -> Result<Vec<PathBuf>> {
 fn make_root(root: &Location) -> Result<()> {
     let found = root.storage().find(root.path()).map_err(Error::io("look for", root.path()))?;
     if found.as_ref().is_some_and(|entry| !entry.is_folder) {
-        return Err(Error::Setting {
-            origin: "output".to_owned(),
-            problem: format!("{root} is a file"),
-            help: "name an empty or new folder with -o".to_owned(),
-        });
+        return Err(Error::setting("output", format!("{root} is a file"), "name an empty or new folder with -o"));
     }
     if !may_replace(root)? {
         return Err(Error::Dataset {

@@ -19,7 +19,7 @@ use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_embed::hub::plain;
 use chunkmill_embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation};
 use chunkmill_text::chunk::{Settings, Spec};
-use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION, SecurityProfile};
+use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
 use chunkmill_text::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
@@ -30,14 +30,14 @@ use crate::storage::Location;
 /// Version of the manifest and of the files it names.
 pub const FORMAT_VERSION: u32 = 5;
 
+/// The oldest version that is read. Earlier ones are from before the first release.
+const OLDEST: u32 = 5;
+
 /// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;
 
 /// Largest number of anything in a dataset. Sums up to it do not overflow.
 const MOST: u64 = 1 << 52;
-
-/// The first version whose manifest ends in its checksum.
-const FIRST_WITH_CHECKSUM: u32 = 4;
 
 /// The bytes before and after the checksum, at the end of the file.
 const AROUND_CHECKSUM: [&str; 2] = ["  \"checksum\": \"", "\"\n}\n"];
@@ -51,8 +51,7 @@ pub(super) const FILE: &str = "manifest.json";
 /// Folders of the files that the manifest names.
 pub(super) const FOLDERS: [&str; 4] = ["data/chunks", "data/documents", "data/edges", "state/outlines"];
 
-/// The description of a dataset and of everything it was made with. Fields that older versions did not write have
-/// defaults; a dataset of an older version can be read, and the next run rebuilds it.
+/// The description of a dataset and of everything it was made with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`FORMAT_VERSION`] of the writer.
@@ -62,7 +61,6 @@ pub struct Manifest {
     /// Version of the parser. Another version may cut the same document in different places.
     pub parser_version: u32,
     /// Which documents were admitted.
-    #[serde(default = "everything")]
     pub admission: Admission,
     /// How documents were chunked.
     pub spec: SpecRecord,
@@ -74,12 +72,10 @@ pub struct Manifest {
     /// Totals.
     pub counts: Counts,
     /// The parts that documents are assigned to, in order. Part `i` has file `i` of each table.
-    #[serde(default)]
     pub parts: Vec<PartRecord>,
     /// Every data file, sorted by path.
     pub files: Vec<FileEntry>,
     /// The files for people.
-    #[serde(default)]
     pub texts: Texts,
 }
 
@@ -134,7 +130,6 @@ pub struct SpecRecord {
 
 impl SpecRecord {
     /// Returns the encoding that tokens are counted in.
-    #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.settings.encoding.unwrap_or_default()
     }
@@ -177,19 +172,15 @@ pub struct Counts {
     /// Chunks that the model truncated.
     pub truncated: u64,
     /// Links inside the corpus, including those to missing targets.
-    #[serde(default)]
     pub edges: u64,
     /// Edges that lead to no document, or to one without the section they name.
-    #[serde(default)]
     pub unresolved_edges: u64,
     /// Edges by kind of link.
-    #[serde(default)]
     pub edges_by_kind: EdgeKinds,
 }
 
 /// Edges by kind of link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct EdgeKinds {
     /// `[text](target)`.
     pub link: EdgeCount,
@@ -201,7 +192,6 @@ pub struct EdgeKinds {
 
 /// Number of edges of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct EdgeCount {
     /// All edges of the kind.
     pub edges: u64,
@@ -304,7 +294,6 @@ fn sum(rows: &RecordBatch, column: &str) -> u64 {
 
 impl Manifest {
     /// Returns the vectors that the chunks have.
-    #[must_use]
     pub fn representations(&self) -> [Representation; 1] {
         Representation::all(self.model.dim, self.output.embedding_type)
     }
@@ -329,7 +318,6 @@ impl Manifest {
 
     /// Returns the files of part `index`, without those of edges; `None` if the manifest has no parts, or not this
     /// one.
-    #[must_use]
     pub fn part(&self, index: usize) -> Option<Part> {
         let record = self.parts.get(index)?.clone();
         let of = |folder: &str| self.files.iter().filter(move |file| file.path.starts_with(folder)).nth(index).cloned();
@@ -358,9 +346,13 @@ impl Manifest {
         if intact == Some(false) {
             return Err(damaged(&"its bytes have changed since they were written (their BLAKE3 is not its checksum)"));
         }
-        let version: Version = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        let version: FormatVersion = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
         version.refuse_newer(&path)?;
-        if intact.is_none() && version.format_version >= FIRST_WITH_CHECKSUM {
+        if version.format_version < OLDEST {
+            let problem = format!("has format version {}, from before the first release", version.format_version);
+            return Err(wrong(problem, MEND));
+        }
+        if intact.is_none() {
             return Err(damaged(&"it does not end in its checksum"));
         }
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
@@ -405,7 +397,7 @@ impl Manifest {
     pub(super) fn refuse_newer(root: &Location) -> Result<()> {
         let path = root.join(FILE);
         let bytes = root.read(FILE).ok().filter(|bytes| is_intact(bytes) != Some(false));
-        let version = bytes.and_then(|bytes| serde_json::from_slice::<Version>(&bytes).ok());
+        let version = bytes.and_then(|bytes| serde_json::from_slice::<FormatVersion>(&bytes).ok());
         version.map_or(Ok(()), |version| version.refuse_newer(&path))
     }
 
@@ -436,11 +428,11 @@ fn is_intact(bytes: &[u8]) -> Option<bool> {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct FormatVersion {
     format_version: u32,
 }
 
-impl Version {
+impl FormatVersion {
     fn refuse_newer(&self, path: &Path) -> Result<()> {
         if self.format_version <= FORMAT_VERSION {
             return Ok(());
@@ -454,12 +446,7 @@ impl Version {
     }
 }
 
-/// Returns the admission of version 1, which let everything in.
-fn everything() -> Admission {
-    Admission { profile: SecurityProfile::Permissive, ..Admission::default() }
-}
-
-/// [`ModelInfo`] on disk. Older versions supported only candle and `f32` and did not record either.
+/// [`ModelInfo`] on disk.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ModelInfo")]
 struct ModelRecord {
@@ -469,28 +456,16 @@ struct ModelRecord {
     max_tokens: usize,
     pooling: String,
     normalize: bool,
-    #[serde(default = "candle")]
     engine: Engine,
-    #[serde(default = "f32")]
     precision: Precision,
     fingerprint: String,
-    #[serde(default)]
     arithmetic: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     query: Option<QueryModel>,
     files: BTreeMap<String, String>,
 }
 
-fn candle() -> Engine {
-    Engine::Candle
-}
-
-fn f32() -> Precision {
-    Precision::F32
-}
-
 /// Returns the number of the file that contains a document's rows.
-#[must_use]
 pub fn file_of(doc_id: &str, files: usize) -> usize {
     let hash = blake3::hash(doc_id.as_bytes());
     let mut first = [0; 8];

@@ -36,31 +36,23 @@ mod writer;
 
 pub(crate) use commit::{Staging, attempt, attempted, forget_attempts};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
-#[doc(hidden)] // For the benchmarks.
 pub use json_lines::ChunkLines;
-#[doc(hidden)] // The tests find a file by it.
 pub use manifest::file_of;
 pub use manifest::{
     Counts, EdgeCount, EdgeKinds, FORMAT_VERSION, FileEntry, MAX_FILES, Manifest, Output, Part, PartInputs, PartRecord,
     SpecRecord, Texts,
 };
-#[doc(hidden)] // The tests read them.
 pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
-#[doc(hidden)] // For arrays in the Python module.
 pub use reader::vectors;
 pub(crate) use rows::EdgeRow;
 pub use rows::QuarantineRow;
-#[doc(hidden)] // For tables in the Python module.
 pub use rows::batches;
-#[doc(hidden)] // `index::Recipe` creates them.
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
-#[doc(hidden)] // For tables in the Python module.
 pub use schema::chunks_batch;
 pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub(crate) use spool::{Records, Spool};
-#[doc(hidden)] // Of `rows`.
 pub use time::Time;
 pub use verify::{Check, Finding, Verification, verify};
 pub(crate) use workspace::Workspace;

@@ -80,7 +80,6 @@ impl DocumentOutline {
     }
 
     /// Returns the document's id.
-    #[must_use]
     pub fn doc_id(&self) -> &str {
         &self.doc_id
     }
@@ -117,9 +116,6 @@ impl DocumentOutline {
 }
 
 /// Returns the documents that a snapshot did not index, sorted by id.
-///
-/// # Errors
-/// Those of [`read_outlines`].
 pub(crate) fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
     let mut found = Vec::new();
     for file in manifest.files.iter().filter(|file| file.table == "outlines") {

@@ -4,13 +4,9 @@ use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatchOptions, StringArray, new_empty_array, new_null_array,
-};
-use arrow::buffer::OffsetBuffer;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
-use arrow::error::ArrowError;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use bytes::Bytes;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
@@ -20,7 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::{FORMAT_VERSION, FileEntry, Manifest, Table, writer};
+use super::{FileEntry, Manifest, Table, writer};
 use crate::storage::{Input, Location};
 
 /// Maximum number of rows in memory at once.
@@ -35,9 +31,6 @@ pub struct Dataset {
 
 impl Dataset {
     /// Opens the snapshot that the manifest in `root` names.
-    ///
-    /// # Errors
-    /// Those of [`Manifest::read`].
     pub fn open(root: impl Into<Location>) -> Result<Self> {
         let root = root.into();
         Ok(Self { manifest: Manifest::read(&root)?, root })
@@ -52,19 +45,16 @@ impl Dataset {
     }
 
     /// Returns where the dataset is.
-    #[must_use]
     pub fn root(&self) -> &Location {
         &self.root
     }
 
     /// Returns the id of the snapshot: 32 hexadecimal digits of the BLAKE3 of its manifest.
-    #[must_use]
     pub fn id(&self) -> String {
         blake3::hash(self.manifest.to_json().as_bytes()).to_hex()[..32].to_owned()
     }
 
     /// Returns the manifest.
-    #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -75,9 +65,6 @@ impl Dataset {
     }
 
     /// Reads all columns of a file, with the schema that it was written with.
-    ///
-    /// # Errors
-    /// Those of [`Dataset::read`].
     pub fn read_all(&self, file: &FileEntry) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let schema = self.schema_of(file);
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
@@ -93,9 +80,6 @@ impl Dataset {
     }
 
     /// Reads text columns that are never null.
-    ///
-    /// # Errors
-    /// Those of [`Dataset::read`].
     pub fn read_texts<const N: usize>(
         &self,
         file: &FileEntry,
@@ -157,11 +141,11 @@ impl Dataset {
         let options = ArrowReaderOptions::new().with_offset_index_policy(places);
         let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options);
         let builder = builder.map_err(|error| damaged(error.to_string()))?;
-        let (mut roots, mut later): (Vec<usize>, Vec<FieldRef>) = Default::default();
+        let mut roots = Vec::with_capacity(columns.len());
         for &name in columns {
             match builder.schema().index_of(name) {
                 Ok(root) => roots.push(root),
-                Err(error) => later.push(self.later(file, name).ok_or_else(|| damaged(error.to_string()))?),
+                Err(error) => return Err(damaged(error.to_string())),
             }
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
@@ -173,46 +157,12 @@ impl Dataset {
         }
         let reader = builder.build();
         let reader = reader.map_err(|error| damaged(error.to_string()))?;
-        let filled = move |batch: Result<_, _>| batch.and_then(|batch| fill(batch, &later));
-        Ok(reader.map(move |batch| filled(batch).map_err(|error| damaged(error.to_string()))))
+        Ok(reader.map(move |batch| batch.map_err(|error| damaged(error.to_string()))))
     }
-
-    /// Returns a column that files of an older version may lack because it can be empty.
-    fn later(&self, file: &FileEntry, column: &str) -> Option<FieldRef> {
-        let schema = self.schema_of(file);
-        let (_, field) = schema.fields().find(column).filter(|_| self.manifest.format_version < FORMAT_VERSION)?;
-        (field.is_nullable() || matches!(field.data_type(), DataType::List(_))).then(|| FieldRef::clone(field))
-    }
-}
-
-/// Adds empty columns.
-fn fill(batch: RecordBatch, later: &[FieldRef]) -> Result<RecordBatch, ArrowError> {
-    if later.is_empty() {
-        return Ok(batch);
-    }
-    let rows = batch.num_rows();
-    let empty = |field: &FieldRef| -> Result<ArrayRef, ArrowError> {
-        Ok(match field.data_type() {
-            DataType::List(element) if !field.is_nullable() => {
-                let none = OffsetBuffer::from_lengths(std::iter::repeat_n(0, rows));
-                let values = new_empty_array(element.data_type());
-                Arc::new(ListArray::try_new(FieldRef::clone(element), none, values, None)?)
-            }
-            null => new_null_array(null, rows),
-        })
-    };
-    let fields: Vec<FieldRef> = batch.schema().fields().iter().chain(later).cloned().collect();
-    let mut columns = batch.columns().to_vec();
-    for field in later {
-        columns.push(empty(field)?);
-    }
-    let rows = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
 }
 
 /// Returns the values of a column of vectors, row-major as `f32`, however they are stored; `None` if it is not a
 /// column of vectors with `dim` dimensions.
-#[must_use]
 pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     let values = match column.data_type() {
         DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, columns, structs};
 use super::time::Time;
-use crate::corpus::Quarantined;
+use crate::corpus::QuarantinedDocument;
 
 /// A name of a fixed list: a kind, a flag.
 type Name = &'static str;
@@ -151,8 +151,8 @@ pub struct QuarantineRow {
     pub reason: String,
 }
 
-impl From<&Quarantined> for QuarantineRow {
-    fn from(document: &Quarantined) -> Self {
+impl From<&QuarantinedDocument> for QuarantineRow {
+    fn from(document: &QuarantinedDocument) -> Self {
         Self {
             doc_id: document.doc_id.to_string(),
             collection: document.collection.to_string(),
@@ -182,7 +182,6 @@ pub fn batches(bytes: impl Iterator<Item = usize>) -> impl Iterator<Item = Range
 
 impl ChunkRow {
     /// Returns how many bytes of text its columns take in a table, including what it shares with other rows.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes_of_text()
     }

@@ -28,7 +28,6 @@ impl Table {
     pub const ALL: [Self; 3] = [Self::Chunks, Self::Documents, Self::Edges];
 
     /// Returns the table's name, which is also the name of its folder below `data/`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Chunks => "chunks",
@@ -38,7 +37,6 @@ impl Table {
     }
 
     /// Returns the table's columns, including those of the vectors.
-    #[must_use]
     pub fn schema(self, vectors: &[Representation]) -> SchemaRef {
         match self {
             Self::Chunks => chunks_schema(vectors),
@@ -48,31 +46,17 @@ impl Table {
     }
 }
 
-/// Encoding of `f32` vectors inside Parquet. `f16` is always plain, because readers lag behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FloatEncoding {
-    /// `BYTE_STREAM_SPLIT`, which compresses better.
-    #[default]
-    Bss,
-    /// `PLAIN`, for readers that support nothing else.
-    Plain,
-}
-
-impl FloatEncoding {
-    /// Every encoding.
-    pub const ALL: [Self; 2] = [Self::Bss, Self::Plain];
-
-    /// Returns the name used in settings and manifests.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bss => "bss",
-            Self::Plain => "plain",
-        }
+named! {
+    /// Encoding of `f32` vectors inside Parquet. `f16` is always plain, because readers lag behind.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum FloatEncoding: "an encoding of floats" {
+        /// `BYTE_STREAM_SPLIT`, which compresses better.
+        #[default]
+        Bss = "bss",
+        /// `PLAIN`, for readers that support nothing else.
+        Plain = "plain",
     }
 }
-
-named!(FloatEncoding, "an encoding of floats");
 
 /// A column of vectors.
 fn vector(of: &Representation) -> Field {
@@ -87,7 +71,6 @@ fn vector(of: &Representation) -> Field {
 }
 
 /// Returns the columns of `chunks`, those of the vectors last.
-#[must_use]
 pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
     let mut fields = ChunkRow::fields();
     fields.extend(vectors.iter().map(vector));
@@ -95,19 +78,16 @@ pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
 }
 
 /// Returns the columns of `documents`.
-#[must_use]
 pub fn documents_schema() -> SchemaRef {
     Arc::new(Schema::new(DocumentRow::fields()))
 }
 
 /// Returns the columns of `edges`.
-#[must_use]
 pub fn edges_schema() -> SchemaRef {
     Arc::new(Schema::new(EdgeRow::fields()))
 }
 
 /// Describes a column in words. Every column of every table has a description.
-#[must_use]
 pub fn describe(table: Table, column: &str) -> Option<&'static str> {
     match table {
         Table::Chunks => ChunkRow::describe(column).or_else(|| Representation::describe(column)),

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use chunkmill_base::error::{Error, Result};
 
 use super::workspace::Workspace;
-use crate::storage::{Input, Output};
+use crate::storage::{Input, OutputFile};
 
 /// A file of records that is being written.
 #[derive(Debug)]
 pub(crate) struct Spool<'a> {
     workspace: &'a Workspace,
     path: PathBuf,
-    file: BufWriter<Box<dyn Output>>,
+    file: BufWriter<Box<dyn OutputFile>>,
     end: u64,
 }
 

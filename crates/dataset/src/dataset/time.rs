@@ -14,7 +14,6 @@ impl Time {
     }
 
     /// Returns the microseconds since 1970.
-    #[must_use]
     pub fn micros(self) -> i64 {
         self.0
     }

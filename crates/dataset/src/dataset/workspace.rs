@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::Manifest;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part};
-use crate::storage::{Location, Output, Storage};
+use crate::storage::{Location, OutputFile, Storage};
 
 /// Numbers for unfinished files: no two files of this process share a name.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -40,7 +40,7 @@ pub(crate) struct Workspace {
 
 /// A finished part, as the manifest will record it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Receipt {
+pub(super) struct PartReceipt {
     pub(super) index: usize,
     #[serde(flatten)]
     pub(super) part: Part,
@@ -86,9 +86,14 @@ impl Workspace {
         &self.folder
     }
 
+    /// Returns the folder of its finished data files, see [`files_of`].
+    pub(super) fn files(&self) -> &Path {
+        files_of(&self.root, &self.folder)
+    }
+
     /// Returns the path of a file of the dataset once it is finished.
     pub(super) fn staged(&self, path: &str) -> PathBuf {
-        if self.root.is_in_object_store() { self.root.join(path) } else { self.folder.join(path) }
+        self.files().join(path)
     }
 
     pub(super) fn receipt(&self, index: usize) -> PathBuf {
@@ -116,7 +121,7 @@ impl Workspace {
     }
 
     /// Creates a file with a unique name that is read back before the run ends and is not part of the dataset.
-    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn Output>)> {
+    pub(super) fn scratch(&self, name: &str) -> Result<(PathBuf, Box<dyn OutputFile>)> {
         let path = self.folder.join(format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
         let file = self.storage().create(&path).map_err(Error::io("create", &path))?;
         Ok((path, file))
@@ -136,13 +141,19 @@ impl Workspace {
     /// # Errors
     /// [`Error::Io`]
     pub(crate) fn finish_part(&self, index: usize, part: &Part) -> Result<()> {
-        let text = serde_json::to_string(&Receipt { index, part: part.clone() }).unwrap_or_default();
+        let text = serde_json::to_string(&PartReceipt { index, part: part.clone() }).unwrap_or_default();
         let mut staged = self.create()?;
         staged.write_all(text.as_bytes()).map_err(Error::io("write", &staged.path))?;
         staged.flush().map_err(Error::io("write", &staged.path))?;
         let receipt = self.receipt(index);
         self.storage().rename(&staged.path, &receipt).map_err(Error::io("rename to", receipt))
     }
+}
+
+/// Returns the folder of the finished data files of a workspace: its own folder, from where the commit moves them. In an
+/// object store, which copies a file to rename it, they get their final names at once.
+pub(super) fn files_of<'f>(root: &'f Location, folder: &'f Path) -> &'f Path {
+    if root.is_in_object_store() { root.path() } else { folder }
 }
 
 /// Creates a folder of our own in a dataset. A symbolic link in its place is refused: whatever is written through it
@@ -202,14 +213,14 @@ impl Present {
 ///
 /// # Errors
 /// [`Error::Io`] if a receipt cannot be read: it may belong to work that a later run resumes.
-pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<Receipt>> {
+pub(super) fn receipts(storage: &dyn Storage, folder: &Path) -> Result<Vec<PartReceipt>> {
     let entries = storage.list(folder).map_err(Error::io("list", folder))?.into_iter();
     let paths: Vec<PathBuf> =
         entries.filter(|entry| entry.name().starts_with("part-")).map(|entry| entry.path).collect();
     let mut receipts = Vec::with_capacity(paths.len());
     for (path, read) in paths.iter().zip(storage.read_all(&paths)) {
         match read {
-            Ok(text) => receipts.extend(serde_json::from_slice::<Receipt>(&text).ok()),
+            Ok(text) => receipts.extend(serde_json::from_slice::<PartReceipt>(&text).ok()),
             // A run that has ended has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(Error::io("read", path)(error)),
@@ -239,7 +250,7 @@ pub(super) fn is_data_file(path: &Path) -> bool {
 pub(super) struct StagedFile<'a> {
     workspace: &'a Workspace,
     path: PathBuf,
-    file: BufWriter<Box<dyn Output>>,
+    file: BufWriter<Box<dyn OutputFile>>,
     hasher: blake3::Hasher,
     bytes: u64,
 }

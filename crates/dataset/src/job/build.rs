@@ -22,9 +22,9 @@ use super::inputs;
 use super::job::Job;
 use super::memory::{Budget, Share};
 use super::parts::PartWork;
-use super::prepare::{Cut, Prepared, ROW_BYTES, Recipe, embed_text, span};
-use super::reuse::{Earlier, Kept};
-use crate::corpus::{self, Fetched};
+use super::prepare::{Cut, PreparedDocument, ROW_BYTES, Recipe, embed_text, span};
+use super::reuse::{Earlier, ReusedValues};
+use crate::corpus::{self, FetchedDocument};
 use crate::dataset::{
     ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,
     QuarantineRow, Workspace,
@@ -45,7 +45,7 @@ const ROW_BYTES_ON_DISK: usize = 512;
 pub(super) struct Builder<'a> {
     pub(super) job: &'a Job,
     pub(super) sizer: Sizer<'a>,
-    pub(super) recipe: inputs::Recipe,
+    pub(super) recipe: inputs::InputRecipe,
     pub(super) embedder: &'a dyn Embedder,
     pub(super) workspace: &'a Workspace,
     pub(super) manifest: &'a Manifest,
@@ -57,7 +57,7 @@ pub(super) struct Builder<'a> {
 
 /// The result of a build.
 #[derive(Default)]
-pub(super) struct Built {
+pub(super) struct BuildResult {
     pub(super) parts: Vec<(usize, Part)>,
     pub(super) chunks_kept: u64,
     pub(super) texts_embedded: usize,
@@ -101,8 +101,8 @@ impl Block {
     }
 
     /// Adds the rows of a document.
-    fn add(&mut self, prepared: Prepared) {
-        let Prepared { document, chunks, texts, reading, outline } = prepared;
+    fn add(&mut self, prepared: PreparedDocument) {
+        let PreparedDocument { document, chunks, texts, reading, outline } = prepared;
         self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
         self.chunks.extend(chunks);
         match reading {
@@ -130,14 +130,14 @@ impl Sender<'_> {
 }
 
 /// A chunked document.
-enum Made<'a> {
+enum ChunkedDocument<'a> {
     /// All its rows.
-    Whole(Box<Prepared>),
+    Whole(Box<PreparedDocument>),
     /// A document with too many rows to be in memory together.
     Large(Box<Cut<'a>>),
 }
 
-impl Made<'_> {
+impl ChunkedDocument<'_> {
     fn chunks(&self) -> usize {
         match self {
             Self::Whole(prepared) => prepared.chunks.len(),
@@ -153,7 +153,7 @@ impl Builder<'_> {
     }
 
     /// Builds parts in the given order.
-    pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<Built> {
+    pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<BuildResult> {
         let (prepared, to_embed) = sync_channel(0);
         let (with_vectors, to_write) = sync_channel(0);
         let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
@@ -169,7 +169,7 @@ impl Builder<'_> {
         let preparing = preparing?;
         let embedding = embedding?;
         let (parts, writing) = writing?;
-        Ok(Built { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
+        Ok(BuildResult { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
     }
 
     fn prepare(
@@ -191,14 +191,14 @@ impl Builder<'_> {
                 let sources = blocks.next().unwrap_or_default();
                 block.share = Some(Arc::new(budget.enter(sources)));
                 sender.since = Instant::now();
-                let prepare = |source: Fetched| {
+                let prepare = |source: FetchedDocument| {
                     self.go_on()?;
                     let bytes = source.bytes();
                     let made = recipe.cut(source)?.map(|cut| match cut.row_bytes() {
-                        0..=MOST_ROW_BYTES => Made::Whole(Box::new(cut.prepare())),
-                        _ => Made::Large(Box::new(cut)),
+                        0..=MOST_ROW_BYTES => ChunkedDocument::Whole(Box::new(cut.prepare())),
+                        _ => ChunkedDocument::Large(Box::new(cut)),
                     });
-                    (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, Made::chunks) });
+                    (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, ChunkedDocument::chunks) });
                     Ok(made)
                 };
                 let made = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
@@ -206,11 +206,11 @@ impl Builder<'_> {
                 for (source, made) in sources.iter().zip(made) {
                     block.bytes += source.bytes;
                     match made {
-                        Ok(Made::Whole(prepared)) => {
+                        Ok(ChunkedDocument::Whole(prepared)) => {
                             inputs.document(source, Some(&prepared.document.content_hash));
                             block.add(*prepared);
                         }
-                        Ok(Made::Large(cut)) => {
+                        Ok(ChunkedDocument::Large(cut)) => {
                             inputs.document(source, Some(&cut.row.content_hash));
                             let Some(last) = self.in_pieces(*cut, block, &mut sender)? else { return Ok(sender.busy) };
                             block = last;
@@ -270,8 +270,8 @@ impl Builder<'_> {
         Ok(Some(block))
     }
 
-    fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<Built> {
-        let mut total = Built::default();
+    fn embed(&self, prepared: &Receiver<Block>, done: &SyncSender<Block>) -> Result<BuildResult> {
+        let mut total = BuildResult::default();
         let mut batcher = Batcher::new(self.embedder, self.job.batch_tokens).with_cache(self.job.cache.as_deref());
         for mut block in prepared {
             let started = Instant::now();
@@ -297,7 +297,7 @@ impl Builder<'_> {
             let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
             for (row, kept) in block.chunks.iter_mut().zip(&kept) {
                 let (vector, n_tokens) = match kept {
-                    Some(Kept { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
+                    Some(ReusedValues { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
                     None => match embedded_rows.next() {
                         Some((vector, &n_tokens)) => (vector, i64::try_from(n_tokens).unwrap_or(i64::MAX)),
                         None => break,

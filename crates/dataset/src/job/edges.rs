@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 12;
 const NO_CHUNK: u64 = u64::MAX;
 
 /// The result of resolving the links of all parts.
-pub(super) struct Resolved {
+pub(super) struct LinkResult {
     /// One file of edges per part.
     pub(super) files: Vec<FileEntry>,
     /// Documents that are not indexed.
@@ -35,7 +35,7 @@ pub(super) fn write(
     outlines: &[FileEntry],
     counts: &mut Counts,
     stop: &AtomicBool,
-) -> Result<Resolved> {
+) -> Result<LinkResult> {
     let mut quarantined = Vec::new();
     let mut listings = Vec::new();
     let mut chunk_ids = Spool::create(staging.workspace(), "chunk-ids")?;
@@ -87,7 +87,7 @@ pub(super) fn write(
             return Err(error);
         }
     }
-    Ok(Resolved { files, quarantined })
+    Ok(LinkResult { files, quarantined })
 }
 
 fn edge(

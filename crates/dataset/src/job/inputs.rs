@@ -14,12 +14,12 @@ use crate::dataset::{FORMAT_VERSION, QuarantineRow};
 /// Everything that determines what is written, except the documents. If something were missing here, changing it
 /// would rebuild nothing. If something irrelevant were included, changing it would rebuild everything for nothing.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Recipe {
+pub(super) struct InputRecipe {
     hash: Hash,
     admission: Admission,
 }
 
-impl Recipe {
+impl InputRecipe {
     pub(super) fn new(job: &Job, model: &ModelInfo) -> Self {
         let parts = [
             env!("CARGO_PKG_VERSION").to_owned(),

@@ -49,16 +49,15 @@ impl Leaving {
         ids.sort_unstable();
         let leaving = Self { count: ids.len() as u64, first: ids.into_iter().take(SHOWN).collect() };
         if leaving.is_most_of(all) && !job.allow_shrink {
-            return Err(Error::Setting {
-                origin: out.to_string(),
-                problem: format!(
+            return Err(Error::setting(
+                out.to_string(),
+                format!(
                     "the dataset has {}, and {} of them would be deleted, because this corpus does not have them: {leaving}",
                     count(all, "document"),
                     leaving.count
                 ),
-                help: "name every folder of the dataset, or write to another one; --allow-shrink deletes them"
-                    .to_owned(),
-            });
+                "name every folder of the dataset, or write to another one; --allow-shrink deletes them",
+            ));
         }
         Ok(leaving)
     }

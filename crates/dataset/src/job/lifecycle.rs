@@ -18,13 +18,13 @@ use chunkmill_text::document::EXTERNAL;
 
 use super::publish;
 use crate::dataset::{
-    Dataset, FORMAT_VERSION, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
+    Dataset, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
 };
 use crate::storage::Location;
 
 /// The result of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-pub struct Changed {
+pub struct ChangeCounts {
     /// Number of documents that were changed or deleted.
     pub documents: u64,
     /// Number of their chunks.
@@ -38,7 +38,7 @@ pub struct Changed {
 /// [`Error::Setting`] if the level is not valid, if the dataset does not contain the document, if the id is that
 /// of a chunk, or if the document is in the collection `external`, which has no levels; [`Error::Locked`] if
 /// another process is writing to the dataset; those of [`Dataset`].
-pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<Changed> {
+pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> Result<ChangeCounts> {
     if level.is_empty() || level.trim() != level || level.chars().any(char::is_control) {
         return Err(refused(
             "LEVEL",
@@ -74,7 +74,7 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
     };
     let chunks = change.chunks(&BTreeSet::from([doc_id.to_owned()]))?;
     change.commit(&BTreeSet::from([part]), &set, &|_| true, &record, stop)?;
-    Ok(Changed { documents: 1, chunks })
+    Ok(ChangeCounts { documents: 1, chunks })
 }
 
 /// Deletes documents from a dataset, by id and by collection, in one snapshot. The next run over a corpus that
@@ -83,7 +83,7 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
 /// # Errors
 /// [`Error::Setting`] if the dataset does not contain one of the documents or collections; [`Error::Locked`] if
 /// another process is writing to the dataset; those of [`Dataset`].
-pub fn delete(out: &Location, documents: &[String], collections: &[String], stop: &AtomicBool) -> Result<Changed> {
+pub fn delete(out: &Location, documents: &[String], collections: &[String], stop: &AtomicBool) -> Result<ChangeCounts> {
     let change = Change::open(out)?;
     let asked = |id: &str, collection: &str| {
         documents.iter().any(|asked| asked == id) || collections.iter().any(|asked| asked == collection)
@@ -113,7 +113,7 @@ pub fn delete(out: &Location, documents: &[String], collections: &[String], stop
     };
     let chunks = change.chunks(&ids)?;
     change.commit(&parts, &without, &|id| !ids.contains(id), &record, stop)?;
-    Ok(Changed { documents: ids.len() as u64, chunks })
+    Ok(ChangeCounts { documents: ids.len() as u64, chunks })
 }
 
 /// A snapshot that is about to be replaced by a changed one.
@@ -128,14 +128,6 @@ impl Change {
         Dataset::open(out)?;
         let staging = Staging::open(out)?;
         let dataset = Dataset::open(out)?;
-        let version = dataset.manifest().format_version;
-        if version != FORMAT_VERSION {
-            return Err(Error::Dataset {
-                path: out.path().to_owned(),
-                problem: format!("has format version {version}; this chunkmill changes only version {FORMAT_VERSION}"),
-                help: "index the corpus again: chunkmill index CORPUS -o OUT".to_owned(),
-            });
-        }
         Ok(Self { staging, dataset })
     }
 
@@ -250,5 +242,5 @@ impl Change {
 }
 
 fn refused(origin: &str, problem: String, help: &str) -> Error {
-    Error::Setting { origin: origin.to_owned(), problem, help: help.to_owned() }
+    Error::setting(origin, problem, help)
 }

@@ -38,14 +38,14 @@ impl Budget {
         if let (Some(memory), Some(most), Some(here)) = (admission.memory, most, resident()) {
             let need = here + WORKING;
             if need > most {
-                return Err(Error::Setting {
-                    origin: "memory".to_owned(),
-                    problem: format!(
+                return Err(Error::setting(
+                    "memory",
+                    format!(
                         "{} would not be enough: the program and its model take {here} before the first document",
                         count(memory, "byte")
                     ),
-                    help: format!("set at least {}, or use a smaller model", 2 * need),
-                });
+                    format!("set at least {}, or use a smaller model", 2 * need),
+                ));
             }
         }
         Ok(Arc::new(Self { admission, most, taken: Mutex::new(0), freed: Condvar::new() }))
@@ -92,7 +92,6 @@ fn resident() -> Option<u64> {
 }
 
 /// Returns the peak memory of this process, in bytes, if the system reports it.
-#[must_use]
 pub fn peak_memory() -> Option<u64> {
     of_process("VmHWM:")
 }

@@ -43,12 +43,10 @@ mod tally;
 pub use event::{Event, Watcher};
 pub use job::Job;
 pub use leaving::Leaving;
-pub use lifecycle::{Changed, delete, promote};
-#[doc(hidden)] // The harness measures it.
+pub use lifecycle::{ChangeCounts, delete, promote};
 pub use memory::peak_memory;
 pub use ordered::{Results, in_order};
-#[doc(hidden)] // The harness measures these steps of the job alone.
-pub use prepare::{Cut, Prepared, Recipe};
+pub use prepare::{Cut, PreparedDocument, Recipe};
 pub use report::Report;
 pub use run::run;
 pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};

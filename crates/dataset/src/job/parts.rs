@@ -7,9 +7,9 @@ use chunkmill_text::document::EXTERNAL;
 use rayon::prelude::*;
 
 use super::event::Event;
-use super::inputs::Recipe;
+use super::inputs::InputRecipe;
 use super::job::Job;
-use crate::corpus::{self, Fetched, Source};
+use crate::corpus::{self, FetchedDocument, Source};
 use crate::dataset::{self, Dataset, Part, PartInputs, QuarantineRow};
 use crate::storage::Location;
 
@@ -39,14 +39,12 @@ impl PartWork {
     }
 
     /// Reads the documents once to compute the inputs of the part. Returns the hash of each file, see
-    /// [`Fetched::hash`].
-    ///
-    /// # Errors
-    /// Those of [`corpus::fetch`].
-    pub(super) fn look(&mut self, recipe: &Recipe) -> Result<Vec<Option<String>>> {
+    /// [`FetchedDocument::hash`].
+    pub(super) fn look(&mut self, recipe: &InputRecipe) -> Result<Vec<Option<String>>> {
         let mut contents = Vec::with_capacity(self.sources.len());
         for sources in corpus::blocks(&self.sources, LOOK_BYTES) {
-            contents.par_extend(corpus::fetch(sources)?.into_par_iter().map(|document: Fetched| document.hash()));
+            contents
+                .par_extend(corpus::fetch(sources)?.into_par_iter().map(|document: FetchedDocument| document.hash()));
         }
         let mut inputs = recipe.begin(&self.passed_over);
         for (source, content) in self.sources.iter().zip(&contents) {

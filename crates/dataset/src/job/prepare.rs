@@ -10,13 +10,12 @@ use chunkmill_text::chunk::{self, Chunk, Pooling, Spec};
 use chunkmill_text::document::{Admission, Costly, Document, Layer, Origin, blank_data_urls, without_data_urls};
 use chunkmill_text::tokens::Sizer;
 
-use crate::corpus::{Fetched, Quarantined};
+use crate::corpus::{FetchedDocument, QuarantinedDocument};
 use crate::dataset::{ChunkRow, DocumentRow};
 use crate::links::Outline;
 
 /// A document as rows: its own row, and for each chunk a row and the text that the model sees.
-#[doc(hidden)] // The harness measures this step of the job alone.
-pub struct Prepared {
+pub struct PreparedDocument {
     /// Row of the table `documents`.
     pub document: DocumentRow,
     /// Rows of the table `chunks`.
@@ -30,7 +29,6 @@ pub struct Prepared {
 }
 
 /// The settings that turn a source into rows.
-#[doc(hidden)] // The harness measures this step of the job alone.
 #[derive(Clone, Copy)]
 pub struct Recipe<'a> {
     /// Chunk settings.
@@ -48,31 +46,29 @@ impl<'a> Recipe<'a> {
     ///
     /// # Errors
     /// The outer error comes from the sizer; the inner one says why the document is quarantined.
-    pub fn cut(&self, source: impl Into<Fetched>) -> Result<Result<Cut<'a>, Quarantined>> {
-        let source: Fetched = source.into();
+    pub fn cut(&self, source: impl Into<FetchedDocument>) -> Result<Result<Cut<'a>, QuarantinedDocument>> {
+        let source: FetchedDocument = source.into();
         let (memory, limit) = (source.bytes(), self.admission.memory_of(source.bytes()));
         if memory > limit {
             // Not even its bytes fit.
             let hash = source.hash();
-            return Ok(Err(Quarantined::of(source.origin(), Skip::TooCostly { memory, limit }, hash)));
+            return Ok(Err(QuarantinedDocument::of(source.origin(), Skip::TooCostly { memory, limit }, hash)));
         }
         source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_layer(read))
     }
 
     /// Does the same as [`cut`](Self::cut) for a document that has already been read.
-    ///
-    /// # Errors
-    /// Those of [`cut`](Self::cut).
-    pub fn cut_layer(&self, (origin, layer): (Origin, Layer)) -> Result<Result<Cut<'a>, Quarantined>> {
+    pub fn cut_layer(&self, (origin, layer): (Origin, Layer)) -> Result<Result<Cut<'a>, QuarantinedDocument>> {
         let limit = self.admission.memory_of(layer.text.len() as u64);
-        let too_costly =
-            |origin, memory, hash| Ok(Err(Quarantined::of(origin, Skip::TooCostly { memory, limit }, Some(hash))));
+        let too_costly = |origin, memory, hash| {
+            Ok(Err(QuarantinedDocument::of(origin, Skip::TooCostly { memory, limit }, Some(hash))))
+        };
         let mut document = match Document::parse_within(origin, layer, limit) {
             Ok(document) => document,
             Err(Costly { origin, content_hash, memory }) => return too_costly(origin, memory, content_hash),
         };
         if let Err(reason) = self.admission.admit(&mut document) {
-            return Ok(Err(Quarantined::of(document.origin, reason, Some(document.content_hash))));
+            return Ok(Err(QuarantinedDocument::of(document.origin, reason, Some(document.content_hash))));
         }
         if let Some(level) = self.levels.and_then(|levels| levels.get(&*document.origin.doc_id)) {
             document.promotion_level = Some(level.clone());
@@ -94,10 +90,7 @@ impl<'a> Recipe<'a> {
     }
 
     /// Reads, parses, chunks and counts one document, and builds its rows.
-    ///
-    /// # Errors
-    /// Those of [`cut`](Self::cut).
-    pub fn prepare(&self, source: impl Into<Fetched>) -> Result<Result<Prepared, Quarantined>> {
+    pub fn prepare(&self, source: impl Into<FetchedDocument>) -> Result<Result<PreparedDocument, QuarantinedDocument>> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
 }
@@ -106,7 +99,6 @@ impl<'a> Recipe<'a> {
 pub(super) const ROW_BYTES: usize = 2500;
 
 /// A chunked document whose rows are not built yet. The rows of a large document need not be in memory together.
-#[doc(hidden)] // The harness measures this step of the job alone.
 pub struct Cut<'a> {
     /// Row of the table `documents`.
     pub row: DocumentRow,
@@ -118,13 +110,12 @@ pub struct Cut<'a> {
 
 impl Cut<'_> {
     /// Builds all rows, each with the text that the model sees.
-    #[must_use]
-    pub fn prepare(self) -> Prepared {
+    pub fn prepare(self) -> PreparedDocument {
         let (document, spec, outline, passage) = (self.row.clone(), self.spec, self.outline(), self.passage());
         let chunks: Vec<ChunkRow> = self.rows().collect();
         let texts = chunks.iter().map(|row| embed_text(row, &document, spec)).collect();
         let reading = passage.map(|passage| Reading { passage, spans: chunks.iter().map(span).collect() });
-        Prepared { document, chunks, texts, reading, outline }
+        PreparedDocument { document, chunks, texts, reading, outline }
     }
 
     /// Returns the document as the model reads it whole, if the spec uses late pooling.

@@ -15,7 +15,7 @@ use crate::dataset::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table,
 
 /// The reused values of a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ReusedValues {
     pub(super) vector: Vec<f32>,
     /// Number of model tokens before truncation.
     pub(super) n_tokens: i64,
@@ -23,7 +23,7 @@ pub(super) struct Kept {
 
 /// The location of a document's rows: the file of chunks, the first row, and the number of rows.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RowRange {
     file: u32,
     row: u32,
     chunks: u32,
@@ -34,7 +34,7 @@ struct Place {
 pub(super) struct Earlier {
     dataset: Dataset,
     /// Documents by the hash of id and content, to use as little memory per document as possible.
-    documents: HashMap<[u8; 16], Place>,
+    documents: HashMap<[u8; 16], RowRange>,
 }
 
 impl Earlier {
@@ -55,7 +55,6 @@ impl Earlier {
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
-            && manifest.format_version == next.format_version
             && exact;
         if !alike {
             return Ok(None);
@@ -73,7 +72,7 @@ impl Earlier {
                 let ((ids, hashes), counts) = columns.ok_or_else(|| damaged(&dataset, file))?;
                 for ((id, hash), &count) in ids.iter().zip(hashes).zip(counts.values()) {
                     let chunks = u32::try_from(count).map_err(|_| damaged(&dataset, file))?;
-                    let place = Place { file: u32::try_from(number).unwrap_or(u32::MAX), row, chunks };
+                    let place = RowRange { file: u32::try_from(number).unwrap_or(u32::MAX), row, chunks };
                     documents.insert(key(id.unwrap_or_default(), hash.unwrap_or_default()), place);
                     row = row.checked_add(chunks).ok_or_else(|| damaged(&dataset, file))?;
                 }
@@ -89,8 +88,8 @@ impl Earlier {
         &self,
         documents: impl IntoIterator<Item = &'d DocumentRow>,
         chunks: &[ChunkRow],
-    ) -> Vec<Option<Kept>> {
-        let mut kept: Vec<Option<Kept>> = chunks.iter().map(|_| None).collect();
+    ) -> Vec<Option<ReusedValues>> {
+        let mut kept: Vec<Option<ReusedValues>> = chunks.iter().map(|_| None).collect();
         // For each file, ranges of its rows with the index of the chunk that the first row belongs to.
         let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
         let mut at = 0;
@@ -124,7 +123,7 @@ impl Earlier {
         rows: Vec<Range<usize>>,
         mut places: impl Iterator<Item = usize>,
         chunks: &[ChunkRow],
-        kept: &mut [Option<Kept>],
+        kept: &mut [Option<ReusedValues>],
     ) -> Result<()> {
         let [of] = self.dataset.manifest().representations();
         let dim = of.dim;
@@ -144,7 +143,7 @@ impl Earlier {
                     && id == Some(&chunks[place].chunk_id)
                     && hash == Some(&chunks[place].content_hash)
                 {
-                    kept[place] = Some(Kept { vector: values[row * dim..][..dim].to_vec(), n_tokens });
+                    kept[place] = Some(ReusedValues { vector: values[row * dim..][..dim].to_vec(), n_tokens });
                 }
             }
         }

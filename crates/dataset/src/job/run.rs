@@ -45,7 +45,7 @@ pub fn run(
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
     // Parts that exist already and are still valid.
-    let recipe = inputs::Recipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info());
     for part in &mut parts {
         part.look(&recipe)?;
     }

@@ -143,7 +143,6 @@ pub struct Receipt {
 impl Plan {
     /// Returns the id of the plan: 16 hexadecimal digits. Plans that build the same in the same shards have the
     /// same id.
-    #[must_use]
     pub fn id(&self) -> String {
         let Self { shards, parts, manifest, base, deny_truncation, .. } = self;
         let text = serde_json::to_string(&(shards, parts, manifest, base, deny_truncation)).unwrap_or_default();
@@ -156,7 +155,6 @@ impl Plan {
     }
 
     /// Returns the documents that are in the dataset only.
-    #[must_use]
     pub fn deleted(&self) -> Leaving {
         Leaving { count: self.documents.deleted, first: self.deleted_first.clone() }
     }
@@ -229,7 +227,7 @@ impl Plan {
 }
 
 fn wrong(problem: impl Into<String>, help: &str) -> Error {
-    Error::Setting { origin: "plan".to_owned(), problem: problem.into(), help: help.to_owned() }
+    Error::setting("plan", problem, help)
 }
 
 /// Determines what [`run`](super::run) would do and divides the work into shards. Writes nothing.
@@ -241,7 +239,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     let dataset = Dataset::find(out)?;
     let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let deleted = Leaving::find(job, out, dataset.as_ref(), &parts)?;
-    let recipe = inputs::Recipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info());
     let known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
     let mut documents = Changes::default();
@@ -438,7 +436,7 @@ pub fn run_shard(
         return Ok(committed(&manifest));
     }
     match make_shard(job, out, embedder, plan, shard, stop, watch) {
-        Ok(Made { parts, new, texts_embedded }) => {
+        Ok(AttemptResult { parts, new, texts_embedded }) => {
             let is_late = plan.committed(out)?.is_some();
             if is_late {
                 dataset::forget_attempts(out, &plan.id());
@@ -454,7 +452,7 @@ pub fn run_shard(
 }
 
 /// The result of an attempt.
-struct Made {
+struct AttemptResult {
     /// All parts of the shard.
     parts: Vec<(usize, Part)>,
     /// Number of parts that this attempt built.
@@ -471,14 +469,14 @@ fn make_shard(
     shard: usize,
     stop: &AtomicBool,
     watch: Watcher<'_>,
-) -> Result<Made> {
+) -> Result<AttemptResult> {
     let id = plan.id();
     let changed = |index| {
         let problem = format!("was made for other documents: part {index} has changed since");
         wrong(problem, "make a new plan; `chunkmill gc OUT --staging` removes what the shards of the old plan built")
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
-    let recipe = inputs::Recipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info());
     let mut all = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
         return Err(wrong("is for a different number of files", "make a new plan"));
@@ -528,7 +526,7 @@ fn make_shard(
         texts_embedded = built.texts_embedded;
         finished.extend(built.parts);
     }
-    Ok(Made { parts: finished.into_iter().collect(), new, texts_embedded })
+    Ok(AttemptResult { parts: finished.into_iter().collect(), new, texts_embedded })
 }
 
 /// Publishes the parts that the shards of a plan built, as one snapshot. Repeating it does nothing.

@@ -18,11 +18,11 @@ use arrow::compute::{can_cast_types, cast, take};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit, UInt64Type, UnionMode};
 use arrow::error::ArrowError;
 use chunkmill_base::error::{Error, Result, Skip, caught};
-use chunkmill_embed::{Batcher, Embedded, EmbeddingType, Representation, Role};
+use chunkmill_embed::{Batcher, EmbeddingResult, EmbeddingType, Representation, Role};
 use chunkmill_text::document::{DEFAULT_COLLECTION, Origin};
 use rayon::prelude::*;
 
-use super::prepare::{Cut, Prepared, Recipe};
+use super::prepare::{Cut, PreparedDocument, Recipe};
 use crate::corpus::{self, DEFAULT_MAX_BYTES};
 use crate::dataset::{ChunkRow, batches, chunks_batch, chunks_schema};
 
@@ -44,14 +44,14 @@ pub struct TableFilter<'a> {
     batcher: Option<Batcher<'a>>,
     /// Representation of the vectors of chunks, if there is a batcher.
     vectors: Option<Representation>,
-    input: Input,
+    input: InputColumns,
     schema: SchemaRef,
     /// Hashes of the ids of all documents so far.
     known: HashSet<[u8; 16]>,
 }
 
 /// The indices of the columns that are read or copied.
-struct Input {
+struct InputColumns {
     doc_id: usize,
     text: usize,
     collection: Option<usize>,
@@ -78,7 +78,7 @@ impl<'a> TableFilter<'a> {
         stored: EmbeddingType,
         table: &Schema,
     ) -> Result<Self> {
-        let input = Input::of(table)?;
+        let input = InputColumns::of(table)?;
         let vectors = batcher.as_ref().map(|batcher| {
             let [of] = Representation::all(batcher.info().dim, stored);
             of
@@ -100,7 +100,6 @@ impl<'a> TableFilter<'a> {
     }
 
     /// Returns the output columns: those of `chunks`, the copied columns of the table, and `error`.
-    #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -132,7 +131,8 @@ impl<'a> TableFilter<'a> {
                 Err(problem) => Ok(Err(problem)),
                 Ok((origin, bytes)) => self.prepare(origin, bytes),
             };
-            let prepared: Vec<Result<Prepared, String>> = rows.into_par_iter().map(prepare).collect::<Result<_>>()?;
+            let prepared: Vec<Result<PreparedDocument, String>> =
+                rows.into_par_iter().map(prepare).collect::<Result<_>>()?;
             errors += prepared.iter().filter(|prepared| prepared.is_err()).count();
             self.batches(batch, &cells, start, prepared, stop, failed, &mut emit)?;
             start = end;
@@ -148,7 +148,7 @@ impl<'a> TableFilter<'a> {
         if self.known.insert(id) { Ok((origin, bytes)) } else { Err("has the doc_id of an earlier row".to_owned()) }
     }
 
-    fn prepare(&self, origin: Origin, bytes: &[u8]) -> Result<Result<Prepared, String>> {
+    fn prepare(&self, origin: Origin, bytes: &[u8]) -> Result<Result<PreparedDocument, String>> {
         let (len, limit) = (bytes.len() as u64, DEFAULT_MAX_BYTES);
         if len > limit {
             return Ok(Err(Skip::TooLarge { bytes: len, limit }.to_string()));
@@ -168,7 +168,7 @@ impl<'a> TableFilter<'a> {
         table: &RecordBatch,
         cells: &Cells,
         first: usize,
-        prepared: Vec<Result<Prepared, String>>,
+        prepared: Vec<Result<PreparedDocument, String>>,
         stop: &AtomicBool,
         failed: impl Fn(ArrowError) -> Error,
         emit: &mut impl FnMut(&RecordBatch) -> Result<()>,
@@ -193,10 +193,10 @@ impl<'a> TableFilter<'a> {
             rows.resize(places.len(), row);
             errors.resize(places.len(), error);
         }
-        let Embedded { vectors, n_tokens, max_tokens, .. } = match &mut self.batcher {
+        let EmbeddingResult { vectors, n_tokens, max_tokens, .. } = match &mut self.batcher {
             Some(batcher) if !readings.is_empty() => batcher.read(&readings, stop, &|_, _| ())?,
             Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
-            None => Embedded::default(),
+            None => EmbeddingResult::default(),
         };
         let dim = self.vectors.map_or(1, |of| of.dim).max(1);
         for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
@@ -243,7 +243,7 @@ impl<'a> TableFilter<'a> {
     }
 }
 
-impl Input {
+impl InputColumns {
     fn of(table: &Schema) -> Result<Self> {
         let find = |name: &str, kind: &DataType| -> Result<Option<usize>> {
             let Some((at, field)) = table.column_with_name(name) else { return Ok(None) };
@@ -283,7 +283,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(batch: &RecordBatch, input: &Input) -> Result<Self, ArrowError> {
+    fn of(batch: &RecordBatch, input: &InputColumns) -> Result<Self, ArrowError> {
         let strings = |at: usize| Ok::<_, ArrowError>(cast(batch.column(at), &DataType::Utf8)?.as_string().clone());
         let times = |at: usize| {
             let column = batch.column(at);
@@ -333,7 +333,7 @@ fn safely<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowErr
 
 /// Checks everything that code behind this line takes for granted: text is UTF-8, offsets, lengths and keys are in
 /// range, and a batch does not unpack into far more than it is.
-fn check(batch: &RecordBatch, input: &Input) -> Result<(), ArrowError> {
+fn check(batch: &RecordBatch, input: &InputColumns) -> Result<(), ArrowError> {
     let invalid = |at: usize, problem: &dyn std::fmt::Display| {
         ArrowError::InvalidArgumentError(format!("column `{}`: {problem}", batch.schema().field(at).name()))
     };
@@ -420,5 +420,5 @@ fn bytes_at(column: &ArrayRef, row: usize) -> usize {
 }
 
 fn unusable(problem: String, help: &str) -> Error {
-    Error::Setting { origin: "table".to_owned(), problem, help: help.to_owned() }
+    Error::setting("table", problem, help)
 }

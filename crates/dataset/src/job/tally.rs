@@ -102,7 +102,6 @@ impl Tally {
     }
 
     /// Returns the current progress.
-    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub fn now(&self) -> Standing {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

@@ -13,13 +13,13 @@ const EXTENSIONS: [&str; 4] = ["md", "markdown", "mdx", "mkd"];
 /// A document to add to the catalog.
 #[derive(Debug)]
 pub struct Listing {
-    entry: Entry,
+    entry: CatalogEntry,
     aliases: Vec<u64>,
 }
 
 /// A document in the catalog.
 #[derive(Debug)]
-struct Entry {
+struct CatalogEntry {
     doc_id: Box<str>,
     /// Offset of the path in the id, after the collection's name.
     path_at: usize,
@@ -35,11 +35,11 @@ impl Listing {
         anchors.sort_unstable();
         let path_at = doc_id.strip_suffix(path).map_or(0, str::len);
         let aliases = aliases.iter().map(|alias| hash(&fold(alias.trim()))).collect();
-        Self { entry: Entry { doc_id: doc_id.into(), path_at, anchors: anchors.into() }, aliases }
+        Self { entry: CatalogEntry { doc_id: doc_id.into(), path_at, anchors: anchors.into() }, aliases }
     }
 }
 
-impl Entry {
+impl CatalogEntry {
     fn collection(&self) -> &str {
         &self.doc_id[..self.path_at]
     }
@@ -104,7 +104,7 @@ pub enum Lead<'c> {
 #[derive(Debug)]
 pub struct Catalog {
     /// Sorted by [`Rank`].
-    entries: Vec<Entry>,
+    entries: Vec<CatalogEntry>,
     /// Hash of each tail of a path (`c`, `b/c`, `a/b/c`), with the entry; equal hashes are in the order of entries.
     tails: Vec<(u64, u32)>,
     /// The same for tails as they are written, if they differ from that of another entry only in case.
@@ -149,7 +149,6 @@ impl Catalog {
     }
 
     /// Finds the target of a link in the document `from`.
-    #[must_use]
     pub fn lead(&self, from: &str, link: &Outgoing) -> Lead<'_> {
         self.lead_from(from, link).unwrap_or(Lead::Nothing)
     }
@@ -180,20 +179,20 @@ impl Catalog {
         })
     }
 
-    fn by_id(&self, doc_id: &str) -> Option<&Entry> {
+    fn by_id(&self, doc_id: &str) -> Option<&CatalogEntry> {
         // The collection's name ends at the first colon, unless the colon is part of a path.
         let split = doc_id.find(':').map_or(0, |colon| colon + 1);
         [split, 0].into_iter().find_map(|at| self.find(&doc_id[..at], &doc_id[at..]))
     }
 
-    fn find(&self, collection: &str, path: &str) -> Option<&Entry> {
+    fn find(&self, collection: &str, path: &str) -> Option<&CatalogEntry> {
         let wanted = Rank::new(collection, path);
         let found = self.entries.binary_search_by(|entry| entry.rank().cmp(&wanted));
         found.ok().map(|at| &self.entries[at])
     }
 
     /// Finds the document that a path leads to: decoded, otherwise as written, otherwise without regard to case.
-    fn at_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
+    fn at_path(&self, from: &CatalogEntry, path: &str) -> Option<&CatalogEntry> {
         if path.is_empty() {
             return None;
         }
@@ -204,15 +203,15 @@ impl Catalog {
     }
 
     /// Finds the document whose path differs only in case, which sites and some file systems ignore.
-    fn at_folded_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
-        let target::Place { path, is_folder: false } = target::follow(from.folder(), path)? else { return None };
+    fn at_folded_path(&self, from: &CatalogEntry, path: &str) -> Option<&CatalogEntry> {
+        let target::LinkPlace { path, is_folder: false } = target::follow(from.folder(), path)? else { return None };
         let name = fold(without_extension(&path).unwrap_or(&path));
         let found = self.first(&self.tails, hash(&name), from.collection(), true);
         found.filter(|entry| depth(entry.path()) == depth(&path))
     }
 
-    fn at_plain_path(&self, from: &Entry, path: &str) -> Option<&Entry> {
-        let target::Place { path, is_folder } = target::follow(from.folder(), path)?;
+    fn at_plain_path(&self, from: &CatalogEntry, path: &str) -> Option<&CatalogEntry> {
+        let target::LinkPlace { path, is_folder } = target::follow(from.folder(), path)?;
         let find = |path: &str| self.find(from.collection(), path);
         let extended = |path: &str| EXTENSIONS.iter().find_map(|extension| find(&format!("{path}.{extension}")));
         let as_file = || find(&path).or_else(|| extended(&path));
@@ -222,14 +221,14 @@ impl Catalog {
     }
 
     /// Returns the page that represents a folder.
-    fn page_of(&self, collection: &str, folder: &str) -> Option<&Entry> {
+    fn page_of(&self, collection: &str, folder: &str) -> Option<&CatalogEntry> {
         let pages = group(&self.folders, hash_folder(collection, folder)).iter().filter_map(|&(_, at)| self.at(at));
         let own = pages.filter(|entry| (entry.collection(), entry.folder()) == (collection, folder));
         own.min_by_key(|entry| page_of_folder(entry.path()))
     }
 
     /// Finds the document that a wikilink names.
-    fn named(&self, from: &Entry, name: &str) -> Option<&Entry> {
+    fn named(&self, from: &CatalogEntry, name: &str) -> Option<&CatalogEntry> {
         if name.starts_with("./") || name.starts_with("../") || name.starts_with('/') {
             return self.at_plain_path(from, name);
         }
@@ -240,7 +239,7 @@ impl Catalog {
             let fits = above.is_empty() || folder == above || folder.ends_with(&format!("/{above}"));
             let beside = if folder.is_empty() { last.to_owned() } else { format!("{}/{last}", from.folder()) };
             // A document with exactly this path has fewer parts than others whose paths end with it.
-            let is_here = |entry: &&Entry| fits && depth(entry.path()) == depth(&beside);
+            let is_here = |entry: &&CatalogEntry| fits && depth(entry.path()) == depth(&beside);
             self.tails(&beside).find_map(|(keys, key)| self.first(keys, key, from.collection(), true).filter(is_here))
         };
         let by_tail = |own| self.tails(wanted).find_map(|(keys, key)| self.first(keys, key, from.collection(), own));
@@ -255,7 +254,7 @@ impl Catalog {
     }
 
     /// Returns the first entry that has a key, in the given collection or in any.
-    fn first(&self, keys: &[(u64, u32)], key: u64, collection: &str, own: bool) -> Option<&Entry> {
+    fn first(&self, keys: &[(u64, u32)], key: u64, collection: &str, own: bool) -> Option<&CatalogEntry> {
         let group = group(keys, key);
         let before = |at: u32| self.at(at).is_some_and(|entry| entry.collection() < collection);
         let start = if own { group.partition_point(|&(_, at)| before(at)) } else { 0 };
@@ -263,7 +262,7 @@ impl Catalog {
         found.filter(|entry| !own || entry.collection() == collection)
     }
 
-    fn at(&self, number: u32) -> Option<&Entry> {
+    fn at(&self, number: u32) -> Option<&CatalogEntry> {
         self.entries.get(usize::try_from(number).ok()?)
     }
 }

@@ -38,14 +38,14 @@ pub(super) fn decode(encoded: &str) -> Cow<'_, str> {
 
 /// A path in a collection: a file, unless only a folder can be meant.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LinkPlace {
     pub(super) path: String,
     pub(super) is_folder: bool,
 }
 
 /// Follows `path` from `folder`, or from the collection's root if it starts with `/`. Returns `None` if it climbs
 /// above the root.
-pub(super) fn follow(folder: &str, path: &str) -> Option<Place> {
+pub(super) fn follow(folder: &str, path: &str) -> Option<LinkPlace> {
     let start = if path.starts_with('/') { "" } else { folder };
     let mut parts: Vec<&str> = start.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -56,5 +56,5 @@ pub(super) fn follow(folder: &str, path: &str) -> Option<Place> {
         }
     }
     let is_folder = matches!(path.rsplit('/').next(), Some("" | "." | ".."));
-    Some(Place { path: parts.join("/"), is_folder })
+    Some(LinkPlace { path: parts.join("/"), is_folder })
 }

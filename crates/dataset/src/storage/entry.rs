@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 /// A file or folder that was found.
-#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Path of the file or folder.
@@ -19,7 +18,6 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the entry's name in its folder.
-    #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -27,7 +25,6 @@ impl Entry {
 
 /// The version of a file in an object store, or the fact that there is no file. In a file system all versions are
 /// equal.
-#[doc(hidden)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version(pub(super) Option<Tag>);
 

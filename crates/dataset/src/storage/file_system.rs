@@ -6,14 +6,14 @@ use std::path::Path;
 
 use chunkmill_base::safely;
 
-use super::files::{Output, Storage};
+use super::files::{OutputFile, Storage};
 
 /// The file system itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FileSystem;
 
 impl Storage for FileSystem {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>> {
         Ok(Box::new(safely::create(path)?))
     }
 
@@ -46,7 +46,7 @@ fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-impl Output for File {
+impl OutputFile for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
     }

@@ -13,13 +13,12 @@ use super::local;
 /// Operations on files, by path.
 ///
 /// By default, operations that only read use the file system.
-#[doc(hidden)]
 pub trait Storage: Debug + Send + Sync {
     /// Creates a file, or empties an existing one. A symbolic link is not followed.
     ///
     /// # Errors
     /// The system's.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>>;
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>>;
 
     /// Creates a folder and its parents. Succeeds if it exists.
     ///
@@ -130,8 +129,7 @@ pub trait Storage: Debug + Send + Sync {
 }
 
 /// A file that is being written.
-#[doc(hidden)]
-pub trait Output: Write + Debug + Send {
+pub trait OutputFile: Write + Debug + Send {
     /// Makes its contents durable.
     ///
     /// # Errors

@@ -23,12 +23,12 @@ pub(super) trait Blocks: Debug + Send + Sync {
 /// A file that is being read.
 #[derive(Debug)]
 pub struct Input {
-    source: Source,
+    source: InputSource,
     len: u64,
 }
 
 #[derive(Debug)]
-enum Source {
+enum InputSource {
     File(File),
     Blocks { blocks: Arc<dyn Blocks>, at: u64 },
 }
@@ -40,16 +40,15 @@ impl Input {
     /// The system's.
     pub fn file(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Self { source: Source::File(file), len })
+        Ok(Self { source: InputSource::File(file), len })
     }
 
     /// Reads a file of `len` bytes that is not on this machine.
     pub(super) fn blocks(blocks: Arc<dyn Blocks>, len: u64) -> Self {
-        Self { source: Source::Blocks { blocks, at: 0 }, len }
+        Self { source: InputSource::Blocks { blocks, at: 0 }, len }
     }
 
     /// Returns the size of the file when it was opened.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.len
     }
@@ -60,12 +59,12 @@ impl Input {
     /// The system's.
     pub fn reader_at(&self, offset: u64) -> io::Result<Self> {
         let source = match &self.source {
-            Source::File(file) => {
+            InputSource::File(file) => {
                 let mut file = file.try_clone()?;
                 file.seek(SeekFrom::Start(offset))?;
-                Source::File(file)
+                InputSource::File(file)
             }
-            Source::Blocks { blocks, .. } => Source::Blocks { blocks: Arc::clone(blocks), at: offset },
+            InputSource::Blocks { blocks, .. } => InputSource::Blocks { blocks: Arc::clone(blocks), at: offset },
         };
         Ok(Self { source, len: self.len })
     }
@@ -74,8 +73,8 @@ impl Input {
 impl Read for Input {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match &mut self.source {
-            Source::File(file) => file.read(buf),
-            Source::Blocks { blocks, at } => {
+            InputSource::File(file) => file.read(buf),
+            InputSource::Blocks { blocks, at } => {
                 if *at >= self.len || buf.is_empty() {
                     return Ok(0);
                 }
@@ -95,8 +94,8 @@ impl Read for Input {
 impl Seek for Input {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.source {
-            Source::File(file) => file.seek(to),
-            Source::Blocks { at, .. } => {
+            InputSource::File(file) => file.seek(to),
+            InputSource::Blocks { at, .. } => {
                 let place = match to {
                     SeekFrom::Start(place) => Some(place),
                     SeekFrom::End(offset) => self.len.checked_add_signed(offset),

@@ -34,19 +34,16 @@ impl Location {
     }
 
     /// Returns the path or the URL.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the storage that contains the place.
-    #[must_use]
     pub fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
 
     /// Returns the path of something below this location.
-    #[must_use]
     pub fn join(&self, below: impl AsRef<Path>) -> PathBuf {
         self.path.join(below)
     }
@@ -98,7 +95,6 @@ impl Location {
     }
 
     /// Returns whether the place is in an object store.
-    #[must_use]
     pub fn is_in_object_store(&self) -> bool {
         self.storage.is_object_store()
     }
@@ -125,19 +121,13 @@ impl FromStr for Location {
     fn from_str(s: &str) -> Result<Self> {
         if s.is_empty() {
             // It would be the working folder, which nobody names this way: a variable was not set.
-            return Err(Error::Setting {
-                origin: "path".to_owned(),
-                problem: "is empty".to_owned(),
-                help: "name a file or folder; `.` is this one".to_owned(),
-            });
+            return Err(Error::setting("path", "is empty", "name a file or folder; `.` is this one"));
         }
         let Some((scheme, rest)) = s.split_once("://") else { return Ok(Path::new(s).into()) };
         if scheme == "file" {
             let path = url::Url::parse(s).ok().and_then(|url| url.to_file_path().ok());
-            return path.map(Self::from).ok_or_else(|| Error::Setting {
-                origin: s.to_owned(),
-                problem: "is not the URL of a file or folder".to_owned(),
-                help: "write file:///PATH, or the path alone".to_owned(),
+            return path.map(Self::from).ok_or_else(|| {
+                Error::setting(s, "is not the URL of a file or folder", "write file:///PATH, or the path alone")
             });
         }
         let storage = object_store(scheme, rest.split('/').next().unwrap_or_default())?;

@@ -22,16 +22,10 @@ mod location;
 #[cfg(feature = "object-store")]
 mod objects;
 
-// Hidden except for `Location`: tests put their own storage under a dataset.
-#[doc(hidden)]
 pub use entry::{Entry, Version};
-#[doc(hidden)]
 pub use file_system::FileSystem;
-#[doc(hidden)]
-pub use files::{Output, Storage};
-#[doc(hidden)]
+pub use files::{OutputFile, Storage};
 pub use input::Input;
 pub use location::Location;
 #[cfg(feature = "object-store")]
-#[doc(hidden)]
 pub use objects::ObjectStorage;

@@ -26,7 +26,7 @@ const MOST_LAYERS: usize = 1024;
 const WIDEST_HEAD: usize = 512;
 
 /// A checked configuration.
-pub(super) struct Config {
+pub(super) struct DecoderConfig {
     vocabulary: usize,
     pub(super) hidden: usize,
     inner: usize,
@@ -94,7 +94,7 @@ impl Fields {
     }
 }
 
-impl Config {
+impl DecoderConfig {
     /// Returns the configuration of a Qwen3.
     pub(super) fn qwen3(fields: &Fields, max_tokens: usize) -> Result<Self, String> {
         fields.only("hidden_act", &[json!("silu")])?;
@@ -212,7 +212,7 @@ impl Rotations {
     }
 }
 
-struct Layer {
+struct DecoderLayer {
     /// Same as in [`Reach`].
     window: Option<usize>,
     rotations: Rotations,
@@ -233,14 +233,14 @@ struct Layer {
 
 /// The network.
 pub(super) struct Decoder {
-    config: Config,
+    config: DecoderConfig,
     embedding: Embedding,
-    layers: Vec<Layer>,
+    layers: Vec<DecoderLayer>,
     norm: RmsNorm,
 }
 
 impl Decoder {
-    pub(super) fn new(config: Config, variables: &VarBuilder<'_>) -> Answer<Self> {
+    pub(super) fn new(config: DecoderConfig, variables: &VarBuilder<'_>) -> Answer<Self> {
         // Layers with the same base share a table.
         let mut made: Vec<(f64, Rotations)> = Vec::new();
         let mut layers = Vec::new();
@@ -254,7 +254,7 @@ impl Decoder {
                 made.push((reach.theta, new.clone()));
                 new
             };
-            layers.push(Layer::new(&config, reach.window, rotations, &variables.pp(format!("layers.{index}")))?);
+            layers.push(DecoderLayer::new(&config, reach.window, rotations, &variables.pp(format!("layers.{index}")))?);
         }
         let embedding = embedding(config.vocabulary, config.hidden, variables.pp("embed_tokens"))?;
         let norm = config.norm(config.hidden, &variables.pp("norm"))?;
@@ -276,9 +276,14 @@ impl Decoder {
     }
 }
 
-impl Layer {
-    fn new(config: &Config, window: Option<usize>, rotations: Rotations, variables: &VarBuilder<'_>) -> Answer<Self> {
-        let Config { hidden, inner, head, .. } = *config;
+impl DecoderLayer {
+    fn new(
+        config: &DecoderConfig,
+        window: Option<usize>,
+        rotations: Rotations,
+        variables: &VarBuilder<'_>,
+    ) -> Answer<Self> {
+        let DecoderConfig { hidden, inner, head, .. } = *config;
         let (queries, keys) = (config.heads * head, config.shared * head);
         let norm = |width, name: &str| config.norm(width, &variables.pp(name));
         let linear = |from, to, name: &str| linear_no_bias(from, to, variables.pp(name));
@@ -304,7 +309,7 @@ impl Layer {
         })
     }
 
-    fn forward(&self, config: &Config, states: &Tensor) -> Answer<Tensor> {
+    fn forward(&self, config: &DecoderConfig, states: &Tensor) -> Answer<Tensor> {
         let behind = |norm: &Option<RmsNorm>, x: Tensor| match norm {
             Some(norm) => norm.forward(&x),
             None => Ok(x),
@@ -316,7 +321,7 @@ impl Layer {
         &states + behind(&self.behind_feed_forward, self.down.forward(&gated)?)?
     }
 
-    fn attention(&self, config: &Config, x: &Tensor) -> Answer<Tensor> {
+    fn attention(&self, config: &DecoderConfig, x: &Tensor) -> Answer<Tensor> {
         let (texts, tokens, _) = x.dims3()?;
         let heads = |linear: &Linear, count| linear.forward(x)?.reshape((texts, tokens, count, config.head));
         let alike = |x: Tensor| repeat_kv(x, config.heads / config.shared)?.contiguous();

@@ -15,11 +15,10 @@ use candle_core::{DType, Tensor};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_text::tokens::TokenCounter;
 
-use network::{Family, Network, SUPPORTED};
+use network::{CandleNetwork, Family, SUPPORTED};
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::batch::bucket;
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role, failed};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::{Isa, Precision};
@@ -27,6 +26,7 @@ use crate::late;
 use crate::late::{Token, TokenEmbedder, Window};
 use crate::model::Settings;
 use crate::modules::Module;
+use crate::split::bucket;
 use crate::tokenizer::ModelTokenizer;
 
 pub(super) struct Candle {
@@ -35,7 +35,7 @@ pub(super) struct Candle {
     head: Head,
     /// Width of the network's states.
     hidden: usize,
-    network: Network,
+    network: CandleNetwork,
     device: candle_core::Device,
     /// Whether texts are padded to the width of their bucket.
     padded: bool,
@@ -92,20 +92,25 @@ impl Embedder for Candle {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let width = self.padded_to(batch.iter().map(|ids| ids.len()).max().unwrap_or_default());
         if width == 0 {
             return Ok(vec![0.0; batch.len() * self.info.dim]);
         }
         if !self.padded && !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
-            return batch.iter().map(|ids| self.embed(&[ids])).collect::<Result<Vec<_>>>().map(|rows| rows.concat());
+            return batch
+                .iter()
+                .map(|ids| self.embed_ids(&[ids]))
+                .collect::<Result<Vec<_>>>()
+                .map(|rows| rows.concat());
         }
         let hidden = self.hidden;
-        let states = self.forward(batch, width).map_err(|error| failed("running the model")(&error))?;
+        let states = self.forward(&batch, width).map_err(|error| failed("running the model")(&error))?;
         let texts = states.chunks(width * hidden).zip(batch).map(|(tokens, ids)| &tokens[..ids.len() * hidden]);
         self.head.vectors(texts, hidden, hidden)
     }
@@ -118,7 +123,7 @@ impl Embedder for Candle {
         let on_cpu = self.device.is_cpu();
         // Small batches are fastest on a CPU, because their data stays in its cache. A GPU is idle without large ones.
         let tokens = if on_cpu { 2048 } else { 16_384 };
-        Batching { tokens, mixed: false, padded: self.padded, concurrent: on_cpu, remember: true }
+        Batching { reads: Reads::Ids, tokens, mixed: false, padded: self.padded, concurrent: on_cpu, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
@@ -205,11 +210,14 @@ fn open(device: Device) -> Result<candle_core::Device> {
         }
         _ => "use --device cpu, or build with the feature `cuda` or `metal`",
     };
-    opened.map_err(|error| Error::Setting {
-        origin: "device".to_owned(),
+    opened.map_err(|error| {
         // Candle may add the functions that were called, in the lines below.
-        problem: format!("{device} cannot be used: {}", error.to_string().lines().next().unwrap_or_default()),
-        help: help.to_owned(),
+        let problem = error.to_string();
+        Error::setting(
+            "device",
+            format!("{device} cannot be used: {}", problem.lines().next().unwrap_or_default()),
+            help,
+        )
     })
 }
 

@@ -41,11 +41,11 @@ pub(super) enum Family {
     Modern(modernbert::Config),
     Nomic(nomic_bert::Config),
     Jina(jina_bert::Config),
-    Decoder(decoder::Config),
+    Decoder(decoder::DecoderConfig),
 }
 
 /// A network ready to run.
-pub(super) enum Network {
+pub(super) enum CandleNetwork {
     Bert(Bert),
     Roberta(xlm_roberta::XLMRobertaModel),
     Modern(modernbert::ModernBert),
@@ -69,8 +69,8 @@ impl Family {
             "roberta" | "xlm-roberta" | "camembert" => Self::Roberta(fields.roberta(model_type)?),
             "modernbert" => Self::Modern(fields.modern(max_tokens)?),
             "nomic_bert" => Self::Nomic(fields.nomic(max_tokens)?),
-            "qwen3" => Self::Decoder(decoder::Config::qwen3(&fields, max_tokens)?),
-            "gemma3_text" => Self::Decoder(decoder::Config::gemma3(&fields, max_tokens)?),
+            "qwen3" => Self::Decoder(decoder::DecoderConfig::qwen3(&fields, max_tokens)?),
+            "gemma3_text" => Self::Decoder(decoder::DecoderConfig::gemma3(&fields, max_tokens)?),
             _ => return Ok(None),
         };
         let (hidden, heads, rotated) = match &family {
@@ -114,7 +114,12 @@ impl Family {
     }
 
     /// Builds the network from its tensors, under the names they have in the files.
-    pub(super) fn build(self, tensors: HashMap<String, Tensor>, dtype: DType, device: &Device) -> Answer<Network> {
+    pub(super) fn build(
+        self,
+        tensors: HashMap<String, Tensor>,
+        dtype: DType,
+        device: &Device,
+    ) -> Answer<CandleNetwork> {
         let mut tensors = bare(tensors);
         match &self {
             Self::Distil(config) => {
@@ -136,15 +141,15 @@ impl Family {
         let recorder = Box::new(Recorder { tensors, read: Arc::clone(&read) });
         let variables = VarBuilder::from_backend(recorder, dtype, device.clone());
         let network = match self {
-            Self::Bert(config) | Self::Distil(config) => Network::Bert(Bert::new(&config, &variables)?),
-            Self::Roberta(config) => Network::Roberta(xlm_roberta::XLMRobertaModel::new(&config, variables)?),
+            Self::Bert(config) | Self::Distil(config) => CandleNetwork::Bert(Bert::new(&config, &variables)?),
+            Self::Roberta(config) => CandleNetwork::Roberta(xlm_roberta::XLMRobertaModel::new(&config, variables)?),
             Self::Modern(config) => {
                 let variables = variables.rename_f(|name| name.strip_prefix("model.").unwrap_or(name).to_owned());
-                Network::Modern(modernbert::ModernBert::load(variables, &config)?)
+                CandleNetwork::Modern(modernbert::ModernBert::load(variables, &config)?)
             }
-            Self::Nomic(config) => Network::Nomic(nomic_bert::NomicBertModel::load(variables, &config)?),
-            Self::Jina(config) => Network::Jina(Jina::new(variables, config)?),
-            Self::Decoder(config) => Network::Decoder(Decoder::new(config, &variables)?),
+            Self::Nomic(config) => CandleNetwork::Nomic(nomic_bert::NomicBertModel::load(variables, &config)?),
+            Self::Jina(config) => CandleNetwork::Jina(Jina::new(variables, config)?),
+            Self::Decoder(config) => CandleNetwork::Decoder(Decoder::new(config, &variables)?),
         };
         let read = read.lock().unwrap_or_else(PoisonError::into_inner);
         match expected.difference(&read).next() {
@@ -154,7 +159,7 @@ impl Family {
     }
 }
 
-impl Network {
+impl CandleNetwork {
     /// Returns whether texts of different lengths can be computed together.
     pub(super) fn masks(&self) -> bool {
         !matches!(self, Self::Jina(_) | Self::Decoder(_))

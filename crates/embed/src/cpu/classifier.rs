@@ -17,7 +17,7 @@ pub(super) struct Classifier {
 }
 
 /// A family's names for the layers, and the operations between them.
-struct Layout {
+struct LayerNames {
     dense: &'static str,
     activation: Activation,
     norm: Option<&'static str>,
@@ -25,11 +25,12 @@ struct Layout {
 }
 
 /// In BERT, the first layer is part of the network.
-const BERT: Layout = Layout { dense: "pooler.dense", activation: Activation::Tanh, norm: None, out: "classifier" };
-const ROBERTA: Layout = Layout { dense: "classifier.dense", out: "classifier.out_proj", ..BERT };
-const DISTIL: Layout = Layout { dense: "pre_classifier", activation: Activation::Relu, ..BERT };
-const MODERN: Layout =
-    Layout { dense: "head.dense", activation: Activation::Gelu, norm: Some("head.norm"), out: "classifier" };
+const BERT: LayerNames =
+    LayerNames { dense: "pooler.dense", activation: Activation::Tanh, norm: None, out: "classifier" };
+const ROBERTA: LayerNames = LayerNames { dense: "classifier.dense", out: "classifier.out_proj", ..BERT };
+const DISTIL: LayerNames = LayerNames { dense: "pre_classifier", activation: Activation::Relu, ..BERT };
+const MODERN: LayerNames =
+    LayerNames { dense: "head.dense", activation: Activation::Gelu, norm: Some("head.norm"), out: "classifier" };
 
 impl Classifier {
     /// Reads the layers after a network of this width, or returns why there are none.

@@ -4,14 +4,14 @@ use chunkmill_base::error::Result;
 use rayon::prelude::*;
 
 use super::classifier::Classifier;
-use super::encoder::Tokens;
+use super::encoder::StateSelection;
 use super::runner::{BATCH_TOKENS, Plan, Runner};
-use crate::batch::cut;
 use crate::embedder::finite;
 use crate::folder::Folder;
 use crate::head::{Activation, Head};
-use crate::rerank::{Reranker, Settings};
-use crate::tokenizer::{ModelTokenizer, Pair};
+use crate::rerank::{Reranker, RerankerSettings};
+use crate::split::split;
+use crate::tokenizer::{ModelTokenizer, TextPair};
 
 /// A network that scores pairs of texts.
 pub(crate) struct CrossEncoder {
@@ -41,8 +41,8 @@ impl Scorer {
 }
 
 impl CrossEncoder {
-    pub(crate) fn load(mut folder: Folder, settings: Settings, plan: Plan) -> Result<Self> {
-        let Settings { config, network, head, tokenizer, activation, .. } = settings;
+    pub(crate) fn load(mut folder: Folder, settings: RerankerSettings, plan: Plan) -> Result<Self> {
+        let RerankerSettings { config, network, head, tokenizer, activation, .. } = settings;
         let (runner, tensors) = Runner::load(&mut folder, &network, plan, &tokenizer)?;
         let scorer = match head {
             None => Classifier::read(&config, &tensors, runner.hidden).map(Scorer::Classifier),
@@ -58,11 +58,11 @@ impl CrossEncoder {
     }
 
     /// Returns the scores of some pairs.
-    fn judge(&self, pairs: &[(usize, Pair)]) -> Result<Vec<f32>> {
+    fn judge(&self, pairs: &[(usize, TextPair)]) -> Result<Vec<f32>> {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
         let (stride, hidden) = (self.runner.encoder.stride(), self.runner.hidden);
-        let wanted = if self.scorer.is_cls() { Tokens::First } else { Tokens::All };
+        let wanted = if self.scorer.is_cls() { StateSelection::First } else { StateSelection::All };
         let scores = finite(self.runner.states(&texts, &seconds, wanted, |texts| match &self.scorer {
             Scorer::Classifier(classifier) => texts.map(|states| classifier.judge(states, stride, hidden)).collect(),
             Scorer::Head(head) => texts.flat_map(|states| head.vector(states, stride, hidden)).collect(),
@@ -78,10 +78,10 @@ impl Reranker for CrossEncoder {
 
     fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
         let pairs = passages.par_iter().map(|passage| self.tokenizer.pair(question, passage));
-        let mut pairs: Vec<(usize, Pair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
+        let mut pairs: Vec<(usize, TextPair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
         // Longest first: otherwise a thread might start a long pair when the others are done.
         pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.ids.len()));
-        let batches = cut(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
+        let batches = split(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
         let judged = batches.par_iter().with_max_len(1).map(|batch| self.judge(batch)).collect::<Result<Vec<_>>>()?;
         let mut scores = vec![0.0; passages.len()];
         for (&(place, _), score) in batches.into_iter().flatten().zip(judged.into_iter().flatten()) {

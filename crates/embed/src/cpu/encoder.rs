@@ -125,7 +125,7 @@ pub(super) struct Encoder {
     second: Option<Vec<f32>>,
     norm: Scales,
     context: Context,
-    layers: Vec<Layer>,
+    layers: Vec<EncoderLayer>,
     last_norm: Option<Scales>,
 }
 
@@ -140,7 +140,7 @@ struct Context {
 type Scales = [Floats; 2];
 
 #[derive(Debug)]
-struct Layer {
+struct EncoderLayer {
     inputs: [Input; 4],
     sight: Sight,
     /// Groups of a few heads: their number, and the weights of their queries, keys and values side by side.
@@ -164,7 +164,7 @@ enum Site {
 
 /// The tokens of each text whose hidden states are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tokens {
+pub(super) enum StateSelection {
     All,
     /// The first one, which a model with CLS pooling reads. The last layer then computes little else.
     First,
@@ -236,19 +236,18 @@ impl Encoder {
             let sight = shape.layers[index];
             let mut inputs = shape.inputs().map(Input::unknown);
             if observing {
-                let floats = Layer::new(&kernel.floats(), shape, sight, inputs, &weights);
+                let floats = EncoderLayer::new(&kernel.floats(), shape, sight, inputs, &weights);
                 let len = encoder.floats(samples);
                 let job = Job { kernel: &kernel.floats(), shape, context, texts: samples };
                 inputs = floats.observe(&job, kernel.largest_block(), &mut states[..len], &mut workspace);
             }
-            let layer = Layer::new(&kernel, shape, sight, inputs, &weights);
+            let layer = EncoderLayer::new(&kernel, shape, sight, inputs, &weights);
             encoder.layers.push(layer);
         }
         Ok(encoder)
     }
 
     /// Returns why the network cannot process a text, or `None` if it can.
-    #[must_use]
     pub(super) fn refuses(&self, ids: &[u32]) -> Option<String> {
         let vocabulary = self.words.len() / self.shape.hidden;
         let longest = self.shape.longest;
@@ -263,7 +262,6 @@ impl Encoder {
     }
 
     /// Returns the number of floats from one token's hidden state to the next.
-    #[must_use]
     pub(super) fn stride(&self) -> usize {
         self.shape.width()
     }
@@ -277,7 +275,7 @@ impl Encoder {
         &self,
         texts: &[&[u32]],
         seconds: &[usize],
-        wanted: Tokens,
+        wanted: StateSelection,
         workspace: &'w mut Workspace,
     ) -> &'w [f32] {
         let len = self.floats(texts);
@@ -287,7 +285,7 @@ impl Encoder {
         let job = Job { kernel: &self.kernel, shape: &self.shape, context: &self.context, texts };
         let mut states = &mut hidden[..len];
         for (index, layer) in self.layers.iter().enumerate() {
-            let wanted = if index + 1 == self.layers.len() { wanted } else { Tokens::All };
+            let wanted = if index + 1 == self.layers.len() { wanted } else { StateSelection::All };
             states = layer.run(&job, states, wanted, workspace, &mut |_, _| ());
         }
         if let Some(norm) = &self.last_norm {
@@ -383,7 +381,7 @@ impl Job<'_> {
     }
 }
 
-impl Layer {
+impl EncoderLayer {
     fn new(kernel: &Kernel, shape: &Shape, sight: Sight, inputs: [Input; 4], weights: &LayerWeights) -> Self {
         let (real, head) = (shape.head(), shape.head_width());
         // The smallest number of heads whose queries, keys and values fill whole panels.
@@ -421,7 +419,7 @@ impl Layer {
         &self,
         job: &Job<'_>,
         hidden: &'h mut [f32],
-        wanted: Tokens,
+        wanted: StateSelection,
         workspace: &mut Workspace,
         watch: &mut impl FnMut(Site, &[f32]),
     ) -> &'h mut [f32] {
@@ -447,8 +445,8 @@ impl Layer {
         context.grow(tokens * context_width);
         self.attend(job, operand, wanted, &mut workspace.heads, context, &mut workspace.scratch);
         let hidden = match wanted {
-            Tokens::All => hidden,
-            Tokens::First => {
+            StateSelection::All => hidden,
+            StateSelection::First => {
                 job.keep_first(context, context_width);
                 let count = job.keep_first(hidden, width);
                 &mut hidden[..count * width]
@@ -499,7 +497,7 @@ impl Layer {
         &self,
         job: &Job<'_>,
         operand: &Operand,
-        wanted: Tokens,
+        wanted: StateSelection,
         heads: &mut Floats,
         context: &mut [f32],
         scratch: &mut Scratch,
@@ -531,7 +529,7 @@ impl Layer {
                     if let Some(distances) = job.context.distances.get(first_head + index) {
                         of = of.biased(distances);
                     }
-                    if wanted == Tokens::First {
+                    if wanted == StateSelection::First {
                         of = of.of_first();
                     }
                     let to = first * context_width + (first_head + index) * head;
@@ -546,7 +544,7 @@ impl Layer {
     /// Runs the layer and returns what it observed about its inputs.
     fn observe(&self, job: &Job<'_>, block: usize, states: &mut [f32], workspace: &mut Workspace) -> [Input; 4] {
         let mut sizes = job.shape.inputs().map(|width| vec![0.0_f32; width]);
-        self.run(job, states, Tokens::All, workspace, &mut |site, rows| {
+        self.run(job, states, StateSelection::All, workspace, &mut |site, rows| {
             let sizes = &mut sizes[site as usize];
             for row in rows.chunks_exact(sizes.len().next_multiple_of(PAD)) {
                 sizes.iter_mut().zip(row).for_each(|(size, x)| *size = size.max(x.abs()));

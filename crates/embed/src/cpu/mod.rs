@@ -23,13 +23,13 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Dimensions, Engine};
-use crate::embedder::{Batching, Embedder, Encoded, ModelInfo, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::late::{self, Token, TokenEmbedder, Window};
 use crate::model::Settings;
 use crate::tokenizer::ModelTokenizer;
-use encoder::Tokens;
+use encoder::StateSelection;
 pub(crate) use runner::Plan;
 use runner::{BATCH_TOKENS, Runner};
 
@@ -61,14 +61,15 @@ impl Embedder for Cpu {
         &self.info
     }
 
-    fn encode(&self, text: &str, role: Role) -> Result<Encoded> {
+    fn encode(&self, text: &str, role: Role) -> Result<EncodedText> {
         self.tokenizer.encode(text, role)
     }
 
-    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<f32>> {
+    fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
+        let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
         let stride = self.runner.encoder.stride();
-        let wanted = if self.head.is_cls() { Tokens::First } else { Tokens::All };
-        self.runner.states(batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
+        let wanted = if self.head.is_cls() { StateSelection::First } else { StateSelection::All };
+        self.runner.states(&batch, &[], wanted, |texts| self.head.vectors(texts, stride, self.runner.hidden))?
     }
 
     fn counter(&self) -> &dyn TokenCounter {
@@ -76,7 +77,14 @@ impl Embedder for Cpu {
     }
 
     fn batching(&self) -> Batching {
-        Batching { tokens: BATCH_TOKENS, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching {
+            reads: Reads::Ids,
+            tokens: BATCH_TOKENS,
+            mixed: true,
+            padded: false,
+            concurrent: true,
+            remember: true,
+        }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
@@ -96,7 +104,7 @@ impl TokenEmbedder for Cpu {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = windows.iter().map(|window| window.ids.as_slice()).collect();
         let stride = self.runner.encoder.stride();
-        self.runner.states(&batch, &[], Tokens::All, |texts| {
+        self.runner.states(&batch, &[], StateSelection::All, |texts| {
             let mut sums = Vec::new();
             for (tokens, window) in texts.zip(windows) {
                 late::sum(tokens, stride, self.runner.hidden, &window.ranges, &mut sums);

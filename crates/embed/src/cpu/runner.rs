@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use chunkmill_base::error::Result;
 
-use super::encoder::{Encoder, Tokens, Workspace};
+use super::encoder::{Encoder, StateSelection, Workspace};
 use super::samples;
 use super::weights::Network;
 use crate::backend::{Backend, Device};
@@ -33,7 +33,7 @@ impl Plan {
         }
         let isa = backend.isa.unwrap_or_else(Isa::best);
         let precision = backend.precision.on(isa);
-        if !Precision::ALL.contains(&precision) {
+        if !Precision::ON_CPU.contains(&precision) {
             return Err(format!("it does not compute in {precision}"));
         }
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor does not support {isa}"))?;
@@ -82,7 +82,7 @@ impl Runner {
         &self,
         batch: &[&[u32]],
         seconds: &[usize],
-        wanted: Tokens,
+        wanted: StateSelection,
         make: impl FnOnce(&mut dyn ExactSizeIterator<Item = &[f32]>) -> T,
     ) -> Result<T> {
         if let Some(problem) = batch.iter().find_map(|ids| self.encoder.refuses(ids)) {
@@ -92,7 +92,7 @@ impl Runner {
         let mut workspace = idle().pop().unwrap_or_default();
         let mut rest = self.encoder.forward(batch, seconds, wanted, &mut workspace);
         let mut texts = batch.iter().map(|ids| {
-            let count = if wanted == Tokens::All { ids.len() } else { 1 };
+            let count = if wanted == StateSelection::All { ids.len() } else { 1 };
             let (tokens, after) = rest.split_at(count * self.encoder.stride());
             rest = after;
             tokens

@@ -1,7 +1,7 @@
 //! Reads networks of the BERT family for the encoder: which networks it can run, and where their files contain the
 //! parameters.
 //!
-//! A family consists of a [`Layout`], which is a table of names, and a function that reads `config.json` into a
+//! A family consists of a [`TensorNames`], which is a table of names, and a function that reads `config.json` into a
 //! [`Shape`]. Tensors are checked against both, because the encoder indexes them without further checks. A tensor
 //! of the network that was not read is an error, because the encoder would then compute a different network than
 //! the model's.
@@ -25,7 +25,7 @@ const MOST_TOKENS: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Network {
     shape: Shape,
-    layout: &'static Layout,
+    layout: &'static TensorNames,
     biases: Biases,
     vocabulary: usize,
     /// Number of rows in the table of positions, if positions are learned.
@@ -69,7 +69,7 @@ pub(super) struct Weights<'a> {
 
 /// A family's names for its tensors, and which of them exist.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct TensorNames {
     words: &'static str,
     first_norm: &'static str,
     layers: &'static str,
@@ -95,7 +95,7 @@ enum Parts {
     Together(&'static str, usize),
 }
 
-const BERT: Layout = Layout {
+const BERT: TensorNames = TensorNames {
     words: "embeddings.word_embeddings",
     first_norm: "embeddings.LayerNorm",
     layers: "encoder.layer",
@@ -109,7 +109,7 @@ const BERT: Layout = Layout {
     last_norm: None,
 };
 
-const DISTIL: Layout = Layout {
+const DISTIL: TensorNames = TensorNames {
     layers: "transformer.layer",
     attention: Parts::Apart(&["attention.q_lin", "attention.k_lin", "attention.v_lin"]),
     output: "attention.out_lin",
@@ -120,17 +120,21 @@ const DISTIL: Layout = Layout {
     ..BERT
 };
 
-const MPNET: Layout = Layout {
+const MPNET: TensorNames = TensorNames {
     attention: Parts::Apart(&["attention.attn.q", "attention.attn.k", "attention.attn.v"]),
     output: "attention.attn.o",
     attention_norm: "attention.LayerNorm",
     ..BERT
 };
 
-const JINA: Layout =
-    Layout { up: Parts::Together("mlp.gated_layers", 2), down: "mlp.wo", feed_forward_norm: "mlp.layernorm", ..BERT };
+const JINA: TensorNames = TensorNames {
+    up: Parts::Together("mlp.gated_layers", 2),
+    down: "mlp.wo",
+    feed_forward_norm: "mlp.layernorm",
+    ..BERT
+};
 
-const NOMIC: Layout = Layout {
+const NOMIC: TensorNames = TensorNames {
     first_norm: "emb_ln",
     layers: "encoder.layers",
     attention: Parts::Together("attn.Wqkv", 3),
@@ -142,7 +146,7 @@ const NOMIC: Layout = Layout {
     ..BERT
 };
 
-const MODERN: Layout = Layout {
+const MODERN: TensorNames = TensorNames {
     words: "embeddings.tok_embeddings",
     first_norm: "embeddings.norm",
     layers: "layers",

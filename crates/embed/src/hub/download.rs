@@ -4,11 +4,11 @@
 //! redirects to another host that does. The token is sent to the hub alone. Bytes are hashed as they arrive, and
 //! get their name in the cache only if the hash matches the announced one.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
@@ -17,10 +17,10 @@ use reqwest::redirect::{Attempt, Policy};
 use serde::Deserialize;
 
 use super::repository::{
-    Announced, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
+    AnnouncedHash, Kind, Problem, Repository, differs, hash_of, home, is_offline, plain, shared_file, unreadable,
     unwritable, variable,
 };
-use crate::http;
+use crate::http::{self, Pauses, Retry};
 
 /// Number of attempts after transient failures, and the pause after the first one.
 const ATTEMPTS: u32 = 3;
@@ -66,12 +66,18 @@ const UNREACHED: &str = "check the id and the network, set HF_ENDPOINT, or name 
 /// The reason why an attempt failed, and whether a retry may succeed.
 struct Failure {
     problem: Problem,
-    passes: bool,
+    retry: Retry,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem.problem)
+    }
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        Self { problem, passes: false }
+        Self { problem, retry: Retry::Never }
     }
 }
 
@@ -182,18 +188,10 @@ impl Kind {
     }
 }
 
-/// Retries with exponential back-off until the attempt succeeds, fails permanently, or has failed too often.
+/// Repeats an attempt until it succeeds, fails for good, or has failed too often.
 fn again<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Problem> {
-    let mut pause = FIRST_PAUSE;
-    for _ in 1..ATTEMPTS {
-        match attempt() {
-            Err(Failure { problem, passes: true }) => tracing::debug!("{}; retrying", problem.problem),
-            done => return done.map_err(|failure| failure.problem),
-        }
-        sleep(pause);
-        pause *= 4;
-    }
-    attempt().map_err(|failure| failure.problem)
+    let pauses = Pauses::new(FIRST_PAUSE, 4, ATTEMPTS - 1);
+    http::again(pauses, |failure: &Failure| failure.retry, attempt).map_err(|failure| failure.problem)
 }
 
 fn client() -> Result<&'static Client, Problem> {
@@ -234,7 +232,7 @@ fn token() -> Option<String> {
 
 fn unreached(error: reqwest::Error) -> Failure {
     let problem = format!("the hub cannot be reached: {}", http::reason(error));
-    Failure { problem: Problem::new(problem, UNREACHED), passes: true }
+    Failure { problem: Problem::new(problem, UNREACHED), retry: Retry::After(Duration::ZERO) }
 }
 
 /// Returns the response if it is a success.
@@ -247,8 +245,8 @@ fn answered(response: Response) -> Result<Response, Failure> {
         401 | 403 => "check the id; for a gated or private repository set HF_TOKEN",
         _ => UNREACHED,
     };
-    let passes = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-    Err(Failure { problem: Problem::new(format!("the hub answered {status}"), help), passes })
+    let retry = http::passes(status, response.headers());
+    Err(Failure { problem: Problem::new(format!("the hub answered {status}"), help), retry })
 }
 
 /// Returns whether the cache has the content with this hash. Another revision of the repository may have brought it;
@@ -271,7 +269,8 @@ fn arrive(
     response: &mut Response,
     mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let ended = |problem: String| Failure { problem: Problem::new(problem, UNREACHED), passes: true };
+    let ended =
+        |problem: String| Failure { problem: Problem::new(problem, UNREACHED), retry: Retry::After(Duration::ZERO) };
     let mut buffer = vec![0; 1 << 20];
     let mut pace = Pace::new(Instant::now());
     loop {
@@ -296,7 +295,7 @@ fn receive(name: &str, mut response: Response, announced: &str, blob: &Path) -> 
     let mut staged = shared_file(folder).map_err(cannot_write)?;
     // git's hash starts with the length.
     let bytes = response.content_length().or((announced.len() == 64).then_some(0));
-    let mut hasher = bytes.and_then(|bytes| Announced::new(announced, bytes));
+    let mut hasher = bytes.and_then(|bytes| AnnouncedHash::new(announced, bytes));
     arrive(name, &mut response, |bytes| {
         staged.write_all(bytes).map_err(cannot_write)?;
         if let Some(hasher) = &mut hasher {

@@ -61,13 +61,11 @@ impl Repository {
     }
 
     /// Returns the cache folder for the files of a commit.
-    #[must_use]
     pub fn commit_folder(&self, commit: &str) -> PathBuf {
         self.cached.pointer_path(commit)
     }
 
     /// Returns the cache folder with the files of this revision, if there is one.
-    #[must_use]
     pub fn cached_folder(&self) -> Option<PathBuf> {
         let by_commit = self.commit_folder(&self.revision);
         // A branch or a tag is a file that names a commit; looking up the empty name finds the folder itself.
@@ -155,7 +153,6 @@ const WITHOUT: &str = "this program was built without the feature `hub`, so it c
 const WITHOUT_HELP: &str = "name a local folder, or put the files into the cache with another tool";
 
 /// Returns whether the environment forbids requests to the hub.
-#[must_use]
 pub fn is_offline() -> bool {
     std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
@@ -230,12 +227,12 @@ pub(super) fn differs(name: &str, found: &str, announced: &str, so: &str) -> Pro
 
 /// A hasher for either kind of hash that the hub announces: SHA-256 for a large file, git's own hash for a small
 /// one.
-pub(super) enum Announced {
+pub(super) enum AnnouncedHash {
     Sha256(Sha256),
     Git(Sha1),
 }
 
-impl Announced {
+impl AnnouncedHash {
     /// Creates a hasher for a file of this length; `None` if the announced text is not a hash.
     pub(super) fn new(announced: &str, bytes: u64) -> Option<Self> {
         match announced.len() {
@@ -263,7 +260,7 @@ impl Announced {
 /// Returns the hash of a file, of the announced kind; `None` if the announced text is not a hash.
 pub(super) fn hash_of(path: &Path, announced: &str) -> io::Result<Option<String>> {
     let bytes = safely::read(path)?;
-    Ok(Announced::new(announced, bytes.len() as u64).map(|mut hasher| {
+    Ok(AnnouncedHash::new(announced, bytes.len() as u64).map(|mut hasher| {
         hasher.update(&bytes);
         hasher.finish()
     }))
@@ -278,7 +275,6 @@ pub(crate) fn shared_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> 
 }
 
 /// Returns the SHA-256 hash in hexadecimal.
-#[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -291,7 +287,6 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Returns whether this is a valid part of a repository's id, or of a revision.
-#[must_use]
 pub fn is_name(part: &str) -> bool {
     !part.is_empty() && !part.starts_with('.') && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }

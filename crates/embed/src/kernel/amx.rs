@@ -208,9 +208,9 @@ const SIDE_BYTES: usize = SIDE * 4;
 
 /// Sums of a block, row by row; written before they are read.
 #[repr(align(64))]
-struct Sums<const ROWS: usize>(MaybeUninit<[[f32; SIDE]; ROWS]>);
+struct TileSums<const ROWS: usize>(MaybeUninit<[[f32; SIDE]; ROWS]>);
 
-impl<const ROWS: usize> Sums<ROWS> {
+impl<const ROWS: usize> TileSums<ROWS> {
     #[inline(always)]
     fn new() -> Self {
         Self(MaybeUninit::uninit())
@@ -238,7 +238,7 @@ unsafe fn multiply(
     mut product: impl FnMut(usize, usize, usize, usize, usize, *mut f32, *const u32),
 ) {
     let steps = w.depth / TILE;
-    let mut sums = Sums::<ROWS>::new();
+    let mut sums = TileSums::<ROWS>::new();
     // SAFETY: the caller guarantees AMX, and the lengths as for `ops::multiply`: the operand has rows for whole
     // blocks, the matrix has whole panels.
     unsafe {
@@ -291,7 +291,7 @@ unsafe fn multiply_bf16(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stri
 unsafe fn multiply_bytes(a: &Operand, w: &Matrix, then: Then, out: *mut f32, stride: usize) {
     let chunk = w.chunk / TILE;
     let chunks = w.depth / w.chunk;
-    let mut whole = Sums::<SIDE>::new();
+    let mut whole = TileSums::<SIDE>::new();
     let s = VECTORS;
     // SAFETY: guaranteed by the caller; a block's tiles are within the operand's padded rows and one panel. There
     // is a scale for each row and chunk, and a scale and a zero for each chunk and column.

@@ -10,9 +10,9 @@ pub(super) const LINE: usize = 16;
 
 /// 32-bit words, initially zero.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Words(Vec<Line>);
+pub(super) struct WordBuffer(Vec<Line>);
 
-impl Words {
+impl WordBuffer {
     pub(super) fn new(len: usize) -> Self {
         let mut words = Self::default();
         words.grow(len);
@@ -48,13 +48,13 @@ impl Words {
 
 /// Floats, initially zero.
 #[derive(Clone, Debug, Default)]
-pub struct Floats(Words);
+pub struct Floats(WordBuffer);
 
 impl Floats {
     /// Creates `len` zeros (or a few more).
     #[must_use]
     pub fn new(len: usize) -> Self {
-        Self(Words::new(len))
+        Self(WordBuffer::new(len))
     }
 
     /// Makes room for at least `len` floats; new ones are zero.
@@ -82,7 +82,7 @@ impl std::ops::DerefMut for Floats {
 
 /// Temporary memory for the attention of one head, kept for reuse.
 #[derive(Debug, Default)]
-pub struct Scratch(Words);
+pub struct Scratch(WordBuffer);
 
 impl Scratch {
     /// Divides the memory into parts of at least the given numbers of words, each aligned to a cache line. The

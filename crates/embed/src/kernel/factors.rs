@@ -1,6 +1,6 @@
 //! The factors of a product in the layouts that kernels read, and what is done with the product.
 
-use super::buffer::{Floats, Words};
+use super::buffer::{Floats, WordBuffer};
 use super::isa::{Isa, Precision};
 
 /// Widths are padded to multiples of this: the size of four of the widest float vectors, or one of bytes.
@@ -27,7 +27,6 @@ pub enum Then {
 
 impl Then {
     /// Returns the smallest possible result, rounded down to two digits, if there is one.
-    #[must_use]
     pub fn floor(self) -> Option<f32> {
         match self {
             Self::Gelu | Self::GeluTanh => Some(-0.17),
@@ -44,7 +43,7 @@ pub struct Matrix {
     /// The kernel that it was prepared for.
     pub(super) of: (Isa, Precision),
     /// Panels of columns, each stored row by row.
-    pub(super) words: Words,
+    pub(super) words: WordBuffer,
     /// Number of words in a row of the other factor.
     pub(super) depth: usize,
     /// Number of outputs, padded.
@@ -58,7 +57,7 @@ pub struct Matrix {
     /// For bytes: each output's sum for a row of zeros, for each block.
     pub(super) zeros: Vec<i32>,
     /// For bytes: panels of the weights of outliers, as bf16.
-    pub(super) extra: Words,
+    pub(super) extra: WordBuffer,
 }
 
 /// Known properties of a linear layer's inputs, used to quantize them to bytes.
@@ -116,8 +115,8 @@ pub struct Operand {
     pub(super) of: Option<(Isa, Precision)>,
     /// [`Matrix::chunk`] of the matrices that it can be multiplied by.
     pub(super) chunk: usize,
-    pub(super) words: Words,
-    pub(super) extra: Words,
+    pub(super) words: WordBuffer,
+    pub(super) extra: WordBuffer,
     pub(super) scales: Vec<f32>,
     pub(super) depth: usize,
     pub(super) rows: usize,

@@ -5,89 +5,50 @@ use chunkmill_base::value::named;
 
 use super::permission;
 
-/// Precision that a network is computed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    /// 32-bit floats, as the model was trained.
-    F32,
-    /// bfloat16 factors, f32 sums.
-    Bf16,
-    /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
-    Int8,
-    /// 16-bit floats. Only on a GPU: the built-in encoder has no kernels for it.
-    F16,
+named! {
+    /// Precision that a network is computed in.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Precision: "a precision" {
+        /// 32-bit floats, as the model was trained.
+        F32 = "f32",
+        /// 16-bit floats. Only on a GPU: the built-in encoder has no kernels for it.
+        F16 = "f16",
+        /// bfloat16 factors, f32 sums.
+        Bf16 = "bf16",
+        /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
+        Int8 = "int8",
+    }
+}
+
+named! {
+    /// An instruction set that kernels are compiled for.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Isa: "an instruction set" {
+        /// Any processor.
+        Portable = "portable",
+        /// 64-bit ARM.
+        Neon = "neon",
+        /// AVX2 and FMA.
+        Avx2 = "avx2",
+        /// Also AVX-VNNI: dot products of bytes.
+        Avx2Vnni = "avx2-vnni",
+        /// AVX-512 F, BW, DQ, VL.
+        Avx512 = "avx512",
+        /// Also AVX-512 VNNI: dot products of bytes.
+        Avx512Vnni = "avx512-vnni",
+        /// Also AVX-512 BF16: dot products of bf16.
+        Avx512Bf16 = "avx512-bf16",
+        /// Also AMX-TILE, AMX-BF16 and AMX-INT8: products of tiles.
+        Amx = "amx",
+    }
 }
 
 impl Precision {
     /// The precisions of the built-in encoder.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
-
-    /// Every precision that a setting or a dataset can name.
-    pub const NAMED: [Self; 4] = [Self::F32, Self::F16, Self::Bf16, Self::Int8];
-
-    /// Returns the name used in settings and datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Bf16 => "bf16",
-            Self::Int8 => "int8",
-            Self::F16 => "f16",
-        }
-    }
-}
-
-named!(Precision, "a precision", NAMED);
-
-/// An instruction set that kernels are compiled for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Isa {
-    /// Any processor.
-    Portable,
-    /// 64-bit ARM.
-    Neon,
-    /// AVX2 and FMA.
-    Avx2,
-    /// Also AVX-VNNI: dot products of bytes.
-    Avx2Vnni,
-    /// AVX-512 F, BW, DQ, VL.
-    Avx512,
-    /// Also AVX-512 VNNI: dot products of bytes.
-    Avx512Vnni,
-    /// Also AVX-512 BF16: dot products of bf16.
-    Avx512Bf16,
-    /// Also AMX-TILE, AMX-BF16 and AMX-INT8: products of tiles.
-    Amx,
+    pub const ON_CPU: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
 }
 
 impl Isa {
-    /// All instruction sets, the best last.
-    pub const ALL: [Self; 8] = [
-        Self::Portable,
-        Self::Neon,
-        Self::Avx2,
-        Self::Avx2Vnni,
-        Self::Avx512,
-        Self::Avx512Vnni,
-        Self::Avx512Bf16,
-        Self::Amx,
-    ];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Portable => "portable",
-            Self::Neon => "neon",
-            Self::Avx2 => "avx2",
-            Self::Avx2Vnni => "avx2-vnni",
-            Self::Avx512 => "avx512",
-            Self::Avx512Vnni => "avx512-vnni",
-            Self::Avx512Bf16 => "avx512-bf16",
-            Self::Amx => "amx",
-        }
-    }
-
     /// Returns the best instruction set that this processor supports.
     #[must_use]
     pub fn best() -> Self {
@@ -95,13 +56,11 @@ impl Isa {
     }
 
     /// Returns whether products of bf16 are faster than those of f32.
-    #[must_use]
     pub fn multiplies_bf16(self) -> bool {
         matches!(self, Self::Avx512Bf16 | Self::Amx)
     }
 
     /// Returns whether there are instructions for products in a precision. Without them, factors are widened first.
-    #[must_use]
     pub fn is_fast_in(self, precision: Precision) -> bool {
         match precision {
             Precision::F32 => true,
@@ -117,7 +76,6 @@ impl Isa {
     }
 
     /// Returns whether this processor supports the instruction set.
-    #[must_use]
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
@@ -150,5 +108,3 @@ impl Isa {
         }
     }
 }
-
-named!(Isa, "an instruction set");

@@ -34,7 +34,7 @@ use std::ops::Range;
 
 pub use attention::{Attention, Distances};
 use attention::{Part, Running};
-use buffer::Words;
+use buffer::WordBuffer;
 pub use buffer::{Floats, Scratch};
 pub use factors::{Input, Matrix, OUTLIERS, Operand, PAD, Then};
 pub use isa::{Isa, Precision};
@@ -82,20 +82,17 @@ impl Kernel {
     }
 
     /// Returns the precision of the linear layers.
-    #[must_use]
     pub fn precision(&self) -> Precision {
         self.precision
     }
 
     /// Returns the instruction set.
-    #[must_use]
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
     /// Returns how many rows to pass through several linear layers together: few enough that the data between the
     /// layers stays in the cache, and enough that reading the weights costs less than multiplying by them.
-    #[must_use]
     pub fn rows(&self) -> usize {
         // Tiles multiply so fast that weights must be used for more rows.
         if self.isa == Isa::Amx { 128 } else { 48 }
@@ -107,7 +104,6 @@ impl Kernel {
     /// a cosine of .9991, blocks of 192 within .9988 and blocks of 384 within .9986. Weights that are limited to avoid
     /// saturation are coarser, and blocks of 64 make up for it: on 400 chunks the least cosine is .9995 instead of .9991,
     /// at 4 % of the speed with AVX2.
-    #[must_use]
     pub fn largest_block(&self) -> usize {
         if self.isa.saturates() { 64 } else { 128 }
     }
@@ -122,7 +118,6 @@ impl Kernel {
     ///
     /// # Panics
     /// If the lengths do not fit.
-    #[must_use]
     pub fn matrix(&self, weight: &[f32], bias: &[f32], input: &Input) -> Matrix {
         let fits = !weight.is_empty() && !bias.is_empty() && weight.len().is_multiple_of(bias.len());
         assert!(fits, "a row of weights for each bias");
@@ -131,14 +126,14 @@ impl Kernel {
         let columns = bias.len().next_multiple_of(PAD);
         let mut matrix = Matrix {
             of: (self.isa, self.precision),
-            words: Words::new(depth * columns),
+            words: WordBuffer::new(depth * columns),
             depth,
             columns,
             bias: Floats::new(columns),
             chunk: self.chunk(depth, input),
             scales: Floats::default(),
             zeros: Vec::new(),
-            extra: Words::default(),
+            extra: WordBuffer::default(),
         };
         matrix.bias[..bias.len()].copy_from_slice(bias);
         let mut held = vec![0_u32; depth];

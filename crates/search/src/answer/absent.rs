@@ -3,8 +3,8 @@
 use chunkmill_base::error::{Error, Result};
 use serde_json::Value;
 
-use super::endpoint::ApiKey;
 use super::exchange::{Reply, Settings};
+use chunkmill_embed::http::ApiKey;
 
 /// A client that does not exist.
 #[derive(Debug)]

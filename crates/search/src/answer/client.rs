@@ -1,19 +1,23 @@
-//! One request to `ENDPOINT/chat/completions`, and what can go wrong with it. No message contains the key, or
+//! A request to `ENDPOINT/chat/completions`, and what can go wrong with it. No message contains the key, or
 //! credentials in the endpoint's URL.
 
+use std::fmt;
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::http;
+use chunkmill_embed::http::{self, ApiKey, Endpoint, Pauses, Retry, without_credentials};
 use reqwest::blocking::{self, Response};
 use reqwest::redirect;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::endpoint::{ApiKey, Endpoint, without_credentials};
 use super::exchange::{Reply, Settings};
+
+/// Number of attempts if the service is busy or cannot be reached, and the pause after the first one.
+const ATTEMPTS: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Largest number of bytes that are read from a response.
 const MOST_BYTES: u64 = 16 << 20;
@@ -30,6 +34,24 @@ pub struct Client {
     max_tokens: usize,
     key: Option<ApiKey>,
     timeout: Duration,
+}
+
+/// A request without an answer, and whether another one may have one.
+struct Failure {
+    error: Error,
+    retry: Retry,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, retry: Retry::Never }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
 }
 
 #[derive(Deserialize)]
@@ -57,11 +79,7 @@ impl Client {
     /// [`Error::Setting`] if no endpoint or no model was configured, [`Error::Answer`] if the system's
     /// certificates cannot be read.
     pub fn new(settings: &Settings, key: Option<ApiKey>) -> Result<Self> {
-        let missing = |origin: &str, problem: &str, help: &str| Error::Setting {
-            origin: origin.to_owned(),
-            problem: problem.to_owned(),
-            help: help.to_owned(),
-        };
+        let missing = |origin: &str, problem: &str, help: &str| Error::setting(origin, problem, help);
         let endpoint = settings.endpoint.clone().ok_or_else(|| {
             let help = "name an OpenAI-compatible one: --endpoint http://localhost:11434/v1, or `endpoint` in [answer]; \
                         `chunkmill context` shows the passages without calling a model";
@@ -82,7 +100,7 @@ impl Client {
         Ok(Self { http, endpoint, model, max_tokens: settings.max_tokens, key, timeout: settings.timeout })
     }
 
-    /// Sends messages and reads the answer.
+    /// Sends messages and reads the answer. A request that fails for now is repeated while there is time.
     pub(super) fn complete(&self, messages: &Value) -> Result<Reply> {
         let body = json!({
             "model": self.model,
@@ -91,19 +109,35 @@ impl Client {
             "max_tokens": self.max_tokens,
             "stream": false,
         });
+        let body = body.to_string();
+        let until = Instant::now() + self.timeout;
+        let in_time = |failure: &Failure| match failure.retry {
+            Retry::After(pause) if Instant::now() + pause.max(FIRST_PAUSE * 2) < until => failure.retry,
+            _ => Retry::Never,
+        };
+        let pauses = Pauses::new(FIRST_PAUSE, 3, ATTEMPTS - 1);
+        http::again(pauses, in_time, || self.attempt(&body, until)).map_err(|failure| failure.error)
+    }
+
+    /// Sends one request, which ends at this time at the latest.
+    fn attempt(&self, body: &str, until: Instant) -> std::result::Result<Reply, Failure> {
         // The timeout of a client limits each read; that of a request, all of it.
         let request = self
             .http
             .post(self.url())
-            .timeout(self.timeout)
+            .timeout(until.saturating_duration_since(Instant::now()))
             .header("content-type", "application/json")
-            .body(body.to_string());
+            .body(body.to_owned());
         let request = match &self.key {
             Some(key) => request.bearer_auth(key.text()),
             None => request,
         };
-        let response = request.send().map_err(|error| self.unreachable(error))?;
+        let response = request.send().map_err(|error| {
+            let retry = if error.is_timeout() { Retry::Never } else { Retry::After(Duration::ZERO) };
+            Failure { error: self.unreachable(error), retry }
+        })?;
         let status = response.status();
+        let retry = http::passes(status, response.headers());
         let body = self.body(response)?;
         if !status.is_success() {
             let help = match status.as_u16() {
@@ -113,9 +147,12 @@ impl Client {
                 300..=399 => "name the address that it redirects to; redirects are not followed",
                 _ => "see what the endpoint says",
             };
-            return Err(self.error(format!("answers {status}: {}", self.shown(&message(&body))), help));
+            let error = self.error(format!("answers {status}: {}", self.shown(&message(&body))), help);
+            // Waiting does not fill an account.
+            let retry = if body.contains("insufficient_quota") { Retry::Never } else { retry };
+            return Err(Failure { error, retry });
         }
-        self.read(&body)
+        Ok(self.read(&body)?)
     }
 
     /// Returns the endpoint's URL with `chat/completions` appended to its path. A key takes precedence over

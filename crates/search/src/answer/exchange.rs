@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::endpoint::Endpoint;
+use chunkmill_embed::http::Endpoint;
 
 /// The endpoint, the model and the limits of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,22 +1,21 @@
 //! Answers from passages of a dataset, with citations, by a language model behind an OpenAI-compatible endpoint.
 //! Nothing is sent anywhere unless an endpoint is configured.
 //!
-//! There is one request and nothing else: no retries, no redirects, no tools. It sends the passages and the
-//! question to the endpoint and nowhere else. Documents are untrusted: each passage is enclosed in lines with a
+//! There is one request and nothing else: no redirects, no tools. It is repeated at most twice, if the service is busy or
+//! cannot be reached. It sends the passages and the question to the endpoint and nowhere else. Documents are untrusted: each passage is enclosed in lines with a
 //! mark that no document can contain, because it is a hash of all of them, and the model is told that the text
 //! between these lines is data. This makes it unlikely that the model follows an injected instruction, but not
 //! impossible. The answer is text to read, and nothing acts on it.
 //!
 //! | file | question it answers |
 //! | --- | --- |
-//! | `endpoint` | Where is the request sent? |
+//! | `exchange` | What is asked for, and what comes back? |
 //! | `client` | How is the request sent, and what can go wrong? Without the feature `answer`, `absent` replaces it |
 //! | `cited` | Which passages does an answer cite? |
 
 mod cited;
 #[cfg_attr(not(feature = "answer"), path = "absent.rs")]
 mod client;
-mod endpoint;
 mod exchange;
 
 use std::time::Duration;
@@ -25,8 +24,9 @@ use chunkmill_base::error::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+#[doc(no_inline)]
+pub use chunkmill_embed::http::{ApiKey, Endpoint};
 pub use client::Client;
-pub use endpoint::{ApiKey, Endpoint};
 pub use exchange::Settings;
 
 use crate::search::{Context, Passage};

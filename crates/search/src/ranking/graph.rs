@@ -10,9 +10,9 @@ use arrow::array::{Array, AsArray, StringArray};
 use chunkmill_base::error::Result;
 use chunkmill_dataset::dataset::{Dataset, Table};
 
-use super::reciprocal::{Ranked, ranked};
+use super::reciprocal::{RankedRow, ranked};
 use super::rows::{Rows, damaged};
-use super::top::Scored;
+use super::top::ScoredRow;
 
 /// The links between chunks, in both directions.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Graph {
 
     /// Returns the neighbours of some rows, best first: those of the first row, in order of document and position,
     /// then those of the next. A row is listed once, with the score of the first row it is linked to.
-    pub(super) fn neighbours(&self, rows: &Rows, of: &[Scored], mask: Option<&[bool]>) -> Vec<Ranked> {
+    pub(super) fn neighbours(&self, rows: &Rows, of: &[ScoredRow], mask: Option<&[bool]>) -> Vec<RankedRow> {
         let mut seen = HashSet::new();
         let mut list = Vec::new();
         for seed in of {
@@ -70,7 +70,7 @@ impl Graph {
                 let_through.map(|to| (rows.scored(to as usize, 0.0).place, to)).collect();
             for (place, row) in in_order {
                 if seen.insert(row) {
-                    list.push(Scored { score: seed.score, place, row });
+                    list.push(ScoredRow { score: seed.score, place, row });
                 }
             }
         }

@@ -28,7 +28,7 @@ use tantivy::{
 };
 
 use super::cache::{self, Entry};
-use super::language::{LEAST, Language, LanguageSetting, SAMPLE, Spoken};
+use super::language::{LEAST, Language, LanguageSetting, SAMPLE, TextLanguage};
 use super::rows::{Columns, DocumentInfo, Rows, texts_of};
 use super::settings::FieldWeights;
 use super::words::{Analyser, Forms, of_path};
@@ -268,13 +268,13 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
         LanguageSetting::Fixed(language) => return Ok(vec![Some(language); count]),
         LanguageSetting::Auto => {}
     }
-    let mut found = vec![Spoken::Unknown; count];
+    let mut found = vec![TextLanguage::Unknown; count];
     for file in dataset.files(Table::Documents) {
         for batch in dataset.read(file, &["doc_id", "metadata"], None)? {
             let batch = Columns { dataset, file, batch: batch? };
             let (ids, metadata) = (batch.text("doc_id")?, batch.text("metadata")?);
             for (id, metadata) in ids.iter().flatten().zip(metadata.iter()) {
-                let said = metadata.and_then(said_in).map_or(Spoken::Unknown, |name| Language::said(&name));
+                let said = metadata.and_then(said_in).map_or(TextLanguage::Unknown, |name| Language::said(&name));
                 if let Some(doc) = rows.find(id) {
                     found[doc as usize] = said;
                 }
@@ -284,7 +284,7 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
     let mut sample = (u32::MAX, String::new());
     let mut short = String::new();
     let mut detect = |(doc, text): (u32, String)| {
-        if let Some(found) = found.get_mut(doc as usize).filter(|found| **found == Spoken::Unknown) {
+        if let Some(found) = found.get_mut(doc as usize).filter(|found| **found == TextLanguage::Unknown) {
             if text.len() >= LEAST {
                 *found = Language::of(&text);
             } else if short.len() < SAMPLE {
@@ -309,13 +309,13 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
         }
     }
     detect(sample);
-    let known = |spoken| if let Spoken::Known(language) = spoken { Some(language) } else { None };
+    let known = |spoken| if let TextLanguage::Known(language) = spoken { Some(language) } else { None };
     let most = by_frequency(found.iter().copied().filter_map(known)).first().copied();
     let most = most.or_else(|| known(Language::of(&short)));
     let language = |spoken| match spoken {
-        Spoken::Unknown => most,
-        Spoken::Other => None,
-        Spoken::Known(language) => Some(language),
+        TextLanguage::Unknown => most,
+        TextLanguage::Other => None,
+        TextLanguage::Known(language) => Some(language),
     };
     Ok(found.into_iter().map(language).collect())
 }

@@ -17,7 +17,7 @@ pub struct Language(usize);
 
 /// The language of a text, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spoken {
+pub(super) enum TextLanguage {
     /// The text is too short to tell, or the detection is not reliable.
     Unknown,
     /// A language without a stemmer.
@@ -66,7 +66,6 @@ impl Language {
     }
 
     /// Returns the ISO 639-1 code.
-    #[must_use]
     pub fn code(self) -> &'static str {
         LANGUAGES[self.0].0
     }
@@ -95,21 +94,21 @@ impl Language {
     }
 
     /// Returns what a document says about its language. A name that is unknown says nothing.
-    pub(super) fn said(name: &str) -> Spoken {
+    pub(super) fn said(name: &str) -> TextLanguage {
         match Self::named(name) {
-            Some(language) => Spoken::Known(language),
-            None if OTHERS.contains(&code_of(&name.trim().to_lowercase())) => Spoken::Other,
-            None => Spoken::Unknown,
+            Some(language) => TextLanguage::Known(language),
+            None if OTHERS.contains(&code_of(&name.trim().to_lowercase())) => TextLanguage::Other,
+            None => TextLanguage::Unknown,
         }
     }
 
     /// Detects the language of a document from its words.
-    pub(super) fn of(text: &str) -> Spoken {
+    pub(super) fn of(text: &str) -> TextLanguage {
         match whatlang::detect(text).filter(whatlang::Info::is_reliable) {
-            None => Spoken::Unknown,
+            None => TextLanguage::Unknown,
             Some(found) => {
                 let known = Self::all().find(|language| language.lang() == found.lang());
-                known.map_or(Spoken::Other, Spoken::Known)
+                known.map_or(TextLanguage::Other, TextLanguage::Known)
             }
         }
     }

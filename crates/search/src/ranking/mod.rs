@@ -56,8 +56,8 @@ use chunkmill_dataset::dataset::Dataset;
 use graph::Graph;
 use keywords::Keywords;
 use linear::Term;
-use reciprocal::{List, Ranked, fuse, ranked};
-use top::{Scored, Top};
+use reciprocal::{List, RankedRow, fuse, ranked};
+use top::{ScoredRow, Top};
 use vectors::Vectors;
 
 /// A question, and how chunks are ranked for it.
@@ -73,7 +73,7 @@ pub(crate) struct Question<'q> {
 
 /// A chunk that was found, without its text.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct FoundChunk {
     /// Row in the dataset.
     pub row: u32,
     /// Score by which it was ranked.
@@ -137,7 +137,7 @@ impl Ranker {
     /// # Errors
     /// [`Error::Dataset`] if a file is damaged or missing, [`Error::Setting`] if the vector of the question is
     /// missing or its dimension differs from that of the dataset.
-    pub(crate) fn best(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+    pub(crate) fn best(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
         let mut found = match (question.mode, question.ranking.fusion) {
             (Mode::Vector, _) => single(List::Vector, self.by_vector(question, k, mask)?),
             (Mode::Keyword, _) => single(List::Keyword, self.by_keyword(question, k, mask)?),
@@ -149,20 +149,17 @@ impl Ranker {
     }
 
     /// Returns the best `k` chunks by vector for each of several questions, which read the vectors together.
-    ///
-    /// # Errors
-    /// Those of [`Ranker::best`].
-    pub(crate) fn nearest(&self, queries: &[&[f32]], k: usize, mask: Option<&[bool]>) -> Result<Vec<Vec<Found>>> {
+    pub(crate) fn nearest(&self, queries: &[&[f32]], k: usize, mask: Option<&[bool]>) -> Result<Vec<Vec<FoundChunk>>> {
         let lists = self.vectors()?.nearest(&self.rows, queries, k, mask)?;
         Ok(lists.into_iter().map(|list| single(List::Vector, ranked(list))).collect())
     }
 
-    fn by_vector(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Ranked>> {
+    fn by_vector(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<RankedRow>> {
         let lists = self.vectors()?.nearest(&self.rows, &[vector_of(question)?], k, mask)?;
         Ok(ranked(lists.into_iter().flatten().collect()))
     }
 
-    fn by_keyword(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Ranked>> {
+    fn by_keyword(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<RankedRow>> {
         let scores = self.keyword_scores(&*self.keywords(question.ranking.language)?, question)?;
         let found = scores.into_iter().map(f64::from).enumerate().filter(|(_, score)| *score > 0.0);
         Ok(ranked(self.top(found, k, mask)))
@@ -175,7 +172,7 @@ impl Ranker {
     }
 
     /// Ranks chunks by weighted sums of scores.
-    fn summed(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+    fn summed(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
         let &Ranking { vector_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
         let vector = vector_of(question)?;
         // Loaded first, because loading may need all threads.
@@ -193,12 +190,14 @@ impl Ranker {
         let mut linked = HashMap::new();
         if question.mode == Mode::Graph {
             let seeds = self.top(sums.iter().copied().enumerate(), graph_seeds, mask);
-            for Ranked { row: Scored { row, score, .. }, .. } in self.graph()?.neighbours(&self.rows, &seeds, mask) {
+            for RankedRow { row: ScoredRow { row, score, .. }, .. } in
+                self.graph()?.neighbours(&self.rows, &seeds, mask)
+            {
                 sums[row as usize] += graph.get() * score.max(0.0);
                 linked.insert(row, Part { rank: None, score });
             }
         }
-        let found = |Scored { row, score, .. }: Scored| {
+        let found = |ScoredRow { row, score, .. }: ScoredRow| {
             let part = |scores: &[f32]| {
                 let score = scores.get(row as usize).filter(|score| !score.is_nan())?;
                 Some(Part { rank: None, score: f64::from(*score) })
@@ -209,13 +208,13 @@ impl Ranker {
                 recency: part(&times),
                 graph: linked.get(&row).copied(),
             };
-            Found { row, score, parts }
+            FoundChunk { row, score, parts }
         };
         Ok(self.top(sums.into_iter().enumerate(), k, mask).into_iter().map(found).collect())
     }
 
     /// Returns the best rows by score.
-    fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<Scored> {
+    fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<ScoredRow> {
         let mut top = Top::new(k);
         for (row, score) in scores {
             if top.wants(score) && mask.is_none_or(|mask| mask[row]) {
@@ -232,11 +231,11 @@ impl Ranker {
         self.rows.iter().map(|row| self.rows.document(row.doc).modified_time.map_or(f32::NAN, seconds)).collect()
     }
 
-    fn fused(&self, question: Question<'_>, mask: Option<&[bool]>) -> Result<Vec<Found>> {
+    fn fused(&self, question: Question<'_>, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
         let Ranking { rrf_k, vector, keyword, recency, graph, depth, graph_seeds, .. } = *question.ranking;
         let by_vector = self.by_vector(question, depth, mask)?;
         let by_keyword = self.by_keyword(question, depth, mask)?;
-        let fuse = |neighbours: &[Ranked]| {
+        let fuse = |neighbours: &[RankedRow]| {
             let mut lists = vec![
                 (List::Vector, vector, &by_vector[..]),
                 (List::Keyword, keyword, &by_keyword),
@@ -250,27 +249,27 @@ impl Ranker {
         };
         let mut fused = fuse(&[]);
         if question.mode == Mode::Graph {
-            let seeds: Vec<Scored> = fused.iter().take(graph_seeds).map(|(seed, _)| *seed).collect();
+            let seeds: Vec<ScoredRow> = fused.iter().take(graph_seeds).map(|(seed, _)| *seed).collect();
             fused = fuse(&self.graph()?.neighbours(&self.rows, &seeds, mask));
         }
-        Ok(fused.into_iter().map(|(row, parts)| Found { row: row.row, score: row.score, parts }).collect())
+        Ok(fused.into_iter().map(|(row, parts)| FoundChunk { row: row.row, score: row.score, parts }).collect())
     }
 
     /// Ranks the rows of some lists by modification time, newest first. Equal times share a rank. Recency only
     /// reorders relevant rows and adds none.
-    fn newest(&self, lists: &[(List, Weight, &[Ranked])]) -> Vec<Ranked> {
+    fn newest(&self, lists: &[(List, Weight, &[RankedRow])]) -> Vec<RankedRow> {
         let weighed = lists.iter().filter(|(_, weight, _)| *weight > Weight::ZERO);
-        let mut rows: Vec<Scored> = weighed
+        let mut rows: Vec<ScoredRow> = weighed
             .flat_map(|(_, _, rows)| rows.iter())
             .filter_map(|ranked| {
                 let time = self.rows.document(self.rows.row(ranked.row.row).doc).modified_time?;
                 #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-                Some(Scored { score: time.div_euclid(1_000_000) as f64, ..ranked.row })
+                Some(ScoredRow { score: time.div_euclid(1_000_000) as f64, ..ranked.row })
             })
             .collect();
-        rows.sort_unstable_by(Scored::order);
+        rows.sort_unstable_by(ScoredRow::order);
         rows.dedup_by_key(|row| row.row);
-        let mut newest: Vec<Ranked> = ranked(rows);
+        let mut newest: Vec<RankedRow> = ranked(rows);
         for at in 1..newest.len() {
             if newest[at].row.score.total_cmp(&newest[at - 1].row.score).is_eq() {
                 newest[at].rank = newest[at - 1].rank;
@@ -299,10 +298,12 @@ impl Ranker {
 
 /// Returns the vector of a question that needs one.
 fn vector_of(question: Question<'_>) -> Result<&[f32]> {
-    question.vector.ok_or_else(|| Error::Setting {
-        origin: "mode".to_owned(),
-        problem: format!("`{}` needs the query's vector", question.mode),
-        help: "embed the query with the model of the dataset, or search by keyword".to_owned(),
+    question.vector.ok_or_else(|| {
+        Error::setting(
+            "mode",
+            format!("`{}` needs the query's vector", question.mode),
+            "embed the query with the model of the dataset, or search by keyword",
+        )
     })
 }
 
@@ -318,10 +319,10 @@ fn once<T>(cell: &OnceLock<T>, load: impl FnOnce() -> Result<T>) -> Result<&T> {
 }
 
 /// Turns a single list into results.
-fn single(list: List, rows: Vec<Ranked>) -> Vec<Found> {
-    let found = |Ranked { rank, row }| {
-        let Scored { row, score, .. } = row;
-        Found { row, score, parts: Parts::of(list, Part { rank: Some(rank), score }) }
+fn single(list: List, rows: Vec<RankedRow>) -> Vec<FoundChunk> {
+    let found = |RankedRow { rank, row }| {
+        let ScoredRow { row, score, .. } = row;
+        FoundChunk { row, score, parts: Parts::of(list, Part { rank: Some(rank), score }) }
     };
     rows.into_iter().map(found).collect()
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::settings::Weight;
-use super::top::Scored;
+use super::top::ScoredRow;
 
 /// Rank and score of a hit in one list.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -63,29 +63,30 @@ impl Parts {
 
 /// A ranked row of a list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ranked {
+pub(super) struct RankedRow {
     pub(super) rank: usize,
-    pub(super) row: Scored,
+    pub(super) row: ScoredRow,
 }
 
 /// Numbers the rows of a sorted list.
-pub(super) fn ranked(list: Vec<Scored>) -> Vec<Ranked> {
-    (1..).zip(list).map(|(rank, row)| Ranked { rank, row }).collect()
+pub(super) fn ranked(list: Vec<ScoredRow>) -> Vec<RankedRow> {
+    (1..).zip(list).map(|(rank, row)| RankedRow { rank, row }).collect()
 }
 
 /// Fuses lists; the best row comes first.
-pub(super) fn fuse(lists: &[(List, Weight, &[Ranked])], k: Weight) -> Vec<(Scored, Parts)> {
-    let mut fused: HashMap<u32, (Scored, Parts)> = HashMap::new();
+pub(super) fn fuse(lists: &[(List, Weight, &[RankedRow])], k: Weight) -> Vec<(ScoredRow, Parts)> {
+    let mut fused: HashMap<u32, (ScoredRow, Parts)> = HashMap::new();
     for &(list, weight, rows) in lists {
-        for &Ranked { rank, row } in rows {
-            let (sum, parts) = fused.entry(row.row).or_insert_with(|| (Scored { score: 0.0, ..row }, Parts::default()));
+        for &RankedRow { rank, row } in rows {
+            let (sum, parts) =
+                fused.entry(row.row).or_insert_with(|| (ScoredRow { score: 0.0, ..row }, Parts::default()));
             #[expect(clippy::cast_precision_loss, reason = "ranks are far below 2^52")]
             let rank_value = rank as f64;
             sum.score += weight.get() / (k.get() + rank_value);
             *parts.of_mut(list) = Some(Part { rank: Some(rank), score: row.score });
         }
     }
-    let mut fused: Vec<(Scored, Parts)> = fused.into_values().collect();
-    fused.sort_unstable_by(|(a, _), (b, _)| Scored::order(a, b));
+    let mut fused: Vec<(ScoredRow, Parts)> = fused.into_values().collect();
+    fused.sort_unstable_by(|(a, _), (b, _)| ScoredRow::order(a, b));
     fused
 }

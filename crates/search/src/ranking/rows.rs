@@ -15,7 +15,7 @@ use chunkmill_dataset::dataset::{Dataset, FileEntry, Table};
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
-use super::top::Scored;
+use super::top::ScoredRow;
 
 /// A document's row in the dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -178,10 +178,14 @@ impl Rows {
         self.starts[index]..self.starts[index + 1]
     }
 
-    pub(super) fn scored(&self, row: usize, score: f64) -> Scored {
+    pub(super) fn scored(&self, row: usize, score: f64) -> ScoredRow {
         let Row { doc, position, .. } = self.all[row];
         // Row numbers fit in a `u32`: `load` rejects larger datasets.
-        Scored { score, place: u64::from(doc) << 32 | u64::from(position), row: u32::try_from(row).unwrap_or(u32::MAX) }
+        ScoredRow {
+            score,
+            place: u64::from(doc) << 32 | u64::from(position),
+            row: u32::try_from(row).unwrap_or(u32::MAX),
+        }
     }
 
     /// Reads text columns of some rows, in the order of `rows`.

@@ -7,69 +7,40 @@ use serde::{Deserialize, Serialize};
 
 use super::language::LanguageSetting;
 
-/// The search mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Mode {
-    /// Exact search by the dot product with every vector.
-    Vector,
-    /// Search by the words of the query with BM25. Needs no model.
-    Keyword,
-    /// Both, and recency if it has a weight: see [`Fusion`].
-    #[default]
-    Hybrid,
-    /// Hybrid search, plus the chunks linked to its best hits.
-    Graph,
+named! {
+    /// The search mode.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Mode: "a search mode" {
+        /// Exact search by the dot product with every vector.
+        Vector = "vector",
+        /// Search by the words of the query with BM25. Needs no model.
+        Keyword = "keyword",
+        /// Both, and recency if it has a weight: see [`Fusion`].
+        #[default]
+        Hybrid = "hybrid",
+        /// Hybrid search, plus the chunks linked to its best hits.
+        Graph = "graph",
+    }
 }
 
 impl Mode {
-    /// Every mode.
-    pub const ALL: [Self; 4] = [Self::Vector, Self::Keyword, Self::Hybrid, Self::Graph];
-
-    /// Returns the name used in settings and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Vector => "vector",
-            Self::Keyword => "keyword",
-            Self::Hybrid => "hybrid",
-            Self::Graph => "graph",
-        }
-    }
-
     /// Returns whether a query needs a vector.
-    #[must_use]
     pub fn needs_vector(self) -> bool {
         self != Self::Keyword
     }
 }
 
-named!(Mode, "a search mode");
-
-/// The method that combines several scores of a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Fusion {
-    /// A weighted sum of scores, each in standard deviations from its mean over all chunks that pass the filter.
-    #[default]
-    Linear,
-    /// Reciprocal rank fusion: only ranks count.
-    Rrf,
-}
-
-impl Fusion {
-    /// Every method.
-    pub const ALL: [Self; 2] = [Self::Linear, Self::Rrf];
-
-    /// Returns the name used in settings and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Linear => "linear",
-            Self::Rrf => "rrf",
-        }
+named! {
+    /// The method that combines several scores of a chunk.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Fusion: "a fusion method" {
+        /// A weighted sum of scores, each in standard deviations from its mean over all chunks that pass the filter.
+        #[default]
+        Linear = "linear",
+        /// Reciprocal rank fusion: only ranks count.
+        Rrf = "rrf",
     }
 }
-
-named!(Fusion, "a fusion method");
 
 /// A share of a whole, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
@@ -81,7 +52,6 @@ impl Eq for Share {}
 
 impl Share {
     /// Returns the value.
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }
@@ -129,7 +99,6 @@ impl Weight {
     pub const ZERO: Self = Self(0.0);
 
     /// Returns the value.
-    #[must_use]
     pub fn get(self) -> f64 {
         self.0
     }

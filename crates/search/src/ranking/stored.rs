@@ -34,7 +34,6 @@ impl StoredValue {
     pub const ALL: [Self; 3] = [Self::F32, Self::Int8, Self::Binary];
 
     /// Returns the name used in settings.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -68,7 +67,6 @@ impl FromStr for StoredAs {
 
 impl StoredAs {
     /// Returns the number of bytes of a vector with `dim` dimensions.
-    #[must_use]
     pub fn bytes(self, dim: usize) -> usize {
         let kept = self.dimensions.unwrap_or(dim).min(dim);
         match self.value {

@@ -7,14 +7,14 @@ use std::cmp::Ordering;
 
 /// A row of the dataset with a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scored {
+pub(super) struct ScoredRow {
     pub(super) score: f64,
     /// Place of the row among all rows, by document and position.
     pub(super) place: u64,
     pub(super) row: u32,
 }
 
-impl Scored {
+impl ScoredRow {
     /// Compares two rows; the better one comes first.
     pub(super) fn order(a: &Self, b: &Self) -> Ordering {
         b.score.total_cmp(&a.score).then(a.place.cmp(&b.place))
@@ -25,7 +25,7 @@ impl Scored {
 #[derive(Debug)]
 pub(super) struct Top {
     k: usize,
-    kept: Vec<Scored>,
+    kept: Vec<ScoredRow>,
     /// Lowest score that a row must reach, once `k` rows are known.
     least: Option<f64>,
 }
@@ -43,7 +43,7 @@ impl Top {
         self.least.is_none_or(|least| score.total_cmp(&least).is_ge())
     }
 
-    pub(super) fn push(&mut self, row: Scored) {
+    pub(super) fn push(&mut self, row: ScoredRow) {
         if self.wants(row.score) {
             self.kept.push(row);
             if self.kept.len() >= self.k.saturating_mul(2).saturating_add(SLACK) {
@@ -59,16 +59,16 @@ impl Top {
     }
 
     /// Returns the best rows, in order.
-    pub(super) fn into_best(mut self) -> Vec<Scored> {
+    pub(super) fn into_best(mut self) -> Vec<ScoredRow> {
         self.cut();
-        self.kept.sort_unstable_by(Scored::order);
+        self.kept.sort_unstable_by(ScoredRow::order);
         self.kept
     }
 
     fn cut(&mut self) {
         let Some(before) = self.k.checked_sub(1) else { return self.kept.clear() };
         if self.kept.len() > before {
-            let (_, least, _) = self.kept.select_nth_unstable_by(before, Scored::order);
+            let (_, least, _) = self.kept.select_nth_unstable_by(before, ScoredRow::order);
             self.least = Some(least.score);
             self.kept.truncate(self.k);
         }

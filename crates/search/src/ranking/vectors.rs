@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::rows::{Rows, damaged};
 use super::stored::StoredAs;
-use super::top::{Scored, Top};
+use super::top::{ScoredRow, Top};
 
 /// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
 /// queries can read them.
@@ -29,12 +29,12 @@ pub(super) struct Vectors {
     dim: usize,
     values: Vec<f32>,
     /// Dot products by row.
-    around: Vec<Around>,
+    around: Vec<Neighbourhood>,
 }
 
 /// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents.
 #[derive(Debug, Clone, Copy, Default)]
-struct Around {
+struct Neighbourhood {
     /// Dot product with itself.
     own: f32,
     /// Dot product with the next row.
@@ -62,7 +62,7 @@ impl Vectors {
         }
         parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
         stored_as.apply(&mut values, dim);
-        let around = (0..rows.len()).into_par_iter().map(|row| Around::of(&values, dim, rows, row)).collect();
+        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&values, dim, rows, row)).collect();
         Ok(Self { dim, values, around })
     }
 
@@ -76,7 +76,7 @@ impl Vectors {
         queries: &[&[f32]],
         k: usize,
         mask: Option<&[bool]>,
-    ) -> Result<Vec<Vec<Scored>>> {
+    ) -> Result<Vec<Vec<ScoredRow>>> {
         queries.iter().try_for_each(|query| self.check(query))?;
         // Nothing is near a vector of zeros.
         let none = || queries.iter().map(|query| Top::new(if is_zero(query) { 0 } else { k })).collect::<Vec<_>>();
@@ -137,7 +137,7 @@ impl Vectors {
     /// Turns the scores of vectors into those of `v + w (before + after)`, whose length is known without computing
     /// it.
     fn blend(&self, scores: &mut [f32], w: f32) {
-        let (mut before, mut before_score) = (Around::default(), 0.0);
+        let (mut before, mut before_score) = (Neighbourhood::default(), 0.0);
         for row in 0..scores.len() {
             let (here, score) = (self.around[row], scores[row]);
             let after = if here.joined { (self.around[row + 1].own, scores[row + 1]) } else { (0.0, 0.0) };
@@ -145,7 +145,7 @@ impl Vectors {
                 here.own + 2.0 * w * (before.next + here.next) + w * w * (before.own + 2.0 * before.second + after.0);
             let sum = score + w * (before_score + after.1);
             scores[row] = if length > 0.0 { sum * (here.own / length).sqrt() } else { score };
-            (before, before_score) = if here.joined { (here, score) } else { (Around::default(), 0.0) };
+            (before, before_score) = if here.joined { (here, score) } else { (Neighbourhood::default(), 0.0) };
         }
     }
 
@@ -158,19 +158,15 @@ impl Vectors {
         if query.len() == self.dim {
             return Ok(());
         }
-        Err(Error::Setting {
-            origin: "model".to_owned(),
-            problem: format!(
-                "its vectors have {}, but those of the dataset have {}",
-                count(query.len(), "dimension"),
-                self.dim
-            ),
-            help: "search with the model of the dataset".to_owned(),
-        })
+        Err(Error::setting(
+            "model",
+            format!("its vectors have {}, but those of the dataset have {}", count(query.len(), "dimension"), self.dim),
+            "search with the model of the dataset",
+        ))
     }
 }
 
-impl Around {
+impl Neighbourhood {
     fn of(values: &[f32], dim: usize, rows: &Rows, row: usize) -> Self {
         let vector = |row: usize| &values[row * dim..(row + 1) * dim];
         let of_same = |other: usize| other < rows.len() && rows.of(other).doc == rows.of(row).doc;

@@ -23,7 +23,7 @@ use serde::Serialize;
 use super::hit::Place;
 use super::query::Packing;
 use super::searcher::{Searcher, Text};
-use crate::ranking::Found;
+use crate::ranking::FoundChunk;
 
 /// Passages that fit a budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -109,19 +109,16 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn context(&self, found: &[Found], budget: usize, packing: Packing) -> Result<Context> {
+    pub fn context(&self, found: &[FoundChunk], budget: usize, packing: Packing) -> Result<Context> {
         let mut contexts = self.contexts(found, &[budget], packing)?;
         Ok(contexts.remove(0))
     }
 
     /// Packs one context for each of several budgets, faster than one by one.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::context`].
-    pub fn contexts(&self, found: &[Found], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
+    pub fn contexts(&self, found: &[FoundChunk], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
         let pieces = self.pieces(found)?;
         let counter = self.dataset().manifest().spec.encoding().counter();
-        let left = Left::new(&pieces, packing);
+        let left = RestPieces::new(&pieces, packing);
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
             let mut filling = Filling { left: left.clone(), taken: Vec::new(), packed: None, expected: 0, room };
@@ -136,7 +133,7 @@ impl Searcher {
             {
                 (packed, taken) = (start, 1);
             }
-            let Packed { passages, text, tokens } = packed;
+            let PackedPassages { passages, text, tokens } = packed;
             Ok(Context { budget, tokens, left_out: found.len() - taken, text, passages })
         };
         budgets.iter().map(context).collect()
@@ -167,13 +164,13 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn spans(&self, found: &[Found]) -> Result<Vec<Passage>> {
+    pub fn spans(&self, found: &[FoundChunk]) -> Result<Vec<Passage>> {
         Ok(passages(&self.pieces(found)?.iter().collect::<Vec<_>>()))
     }
 
     /// Returns the hits with their texts, without blank texts and texts that an earlier hit has in another
     /// document.
-    fn pieces(&self, found: &[Found]) -> Result<Vec<Piece<'_>>> {
+    fn pieces(&self, found: &[FoundChunk]) -> Result<Vec<Piece<'_>>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts: Vec<Cow<'_, Text>> = match self.texts.get() {
             Some(texts) => rows.iter().map(|&row| Cow::Borrowed(&texts[row as usize])).collect(),
@@ -201,7 +198,7 @@ const MARGIN: usize = 8;
 
 /// The pieces that have not been tried yet.
 #[derive(Clone)]
-struct Left<'p, 's> {
+struct RestPieces<'p, 's> {
     /// The pieces with their expected evidence.
     pieces: Vec<(&'p Piece<'s>, f64)>,
     /// Keys of the pieces that are in the context.
@@ -209,7 +206,7 @@ struct Left<'p, 's> {
     packing: Packing,
 }
 
-impl<'p, 's> Left<'p, 's> {
+impl<'p, 's> RestPieces<'p, 's> {
     fn new(pieces: &'p [Piece<'s>], packing: Packing) -> Self {
         let best = pieces.first().map_or(0.0, |piece| piece.score);
         let expected = |piece: &'p Piece<'s>| (piece, (STEEPNESS * (piece.score - best)).exp());
@@ -245,10 +242,10 @@ impl<'p, 's> Left<'p, 's> {
 /// A context that is being filled. While there is certainly enough room, its tokens are not counted: the text of a
 /// context has several thousand tokens and would be counted once per piece.
 struct Filling<'p, 's> {
-    left: Left<'p, 's>,
+    left: RestPieces<'p, 's>,
     taken: Vec<&'p Piece<'s>>,
     /// The pieces as text, if their tokens have been counted.
-    packed: Option<Packed>,
+    packed: Option<PackedPassages>,
     /// Expected number of tokens, if they have not been counted.
     expected: usize,
     room: Room,
@@ -277,7 +274,7 @@ impl Filling<'_, '_> {
         self.taken.push(piece);
         if self.packed.is_none() {
             self.expected = self.expected.saturating_add_signed(cost);
-        } else if let Some(more) = Packed::new(passages(&self.taken), self.room)? {
+        } else if let Some(more) = PackedPassages::new(passages(&self.taken), self.room)? {
             self.packed = Some(more);
         } else {
             self.taken.pop();
@@ -288,12 +285,12 @@ impl Filling<'_, '_> {
     }
 
     /// Returns the pieces that were taken as text, with its tokens counted.
-    fn counted(&mut self) -> Result<Packed> {
+    fn counted(&mut self) -> Result<PackedPassages> {
         if let Some(packed) = self.packed.take() {
             return Ok(packed);
         }
         loop {
-            if let Some(packed) = Packed::new(passages(&self.taken), self.room)? {
+            if let Some(packed) = PackedPassages::new(passages(&self.taken), self.room)? {
                 return Ok(packed);
             }
             // Never observed: the error was larger than the margin.
@@ -313,13 +310,13 @@ struct Room {
 
 /// Passages that fit the budget.
 #[derive(Default)]
-struct Packed {
+struct PackedPassages {
     passages: Vec<Passage>,
     text: String,
     tokens: usize,
 }
 
-impl Packed {
+impl PackedPassages {
     /// Returns `None` if the passages do not fit.
     fn new(passages: Vec<Passage>, room: Room) -> Result<Option<Self>> {
         let mut text = String::new();
@@ -339,7 +336,7 @@ impl Packed {
 }
 
 /// Packs as many of the first lines of a piece as fit.
-fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
+fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<PackedPassages>> {
     let whole = &piece.text.own;
     let ends: Vec<usize> = line::ends(whole).collect();
     let start = |lines: usize| {
@@ -352,7 +349,7 @@ fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<Packed>> {
         for passage in &mut passages {
             passage.cut = true;
         }
-        Packed::new(passages, room)
+        PackedPassages::new(passages, room)
     };
     let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
     while fits < at_most {

@@ -62,10 +62,12 @@ impl PathPattern {
         if !is_glob || documents.iter().any(|document| is_at_or_below(&document.path, path, "/")) {
             return Ok(PathMatcher::Below(path));
         }
-        let glob = GlobBuilder::new(&self.0).literal_separator(true).build().map_err(|error| Error::Setting {
-            origin: "path".to_owned(),
-            problem: format!("no document or folder has this name, and {error}"),
-            help: "write a folder (guide), a document (guide/start.md) or a glob (guide/**/*.md)".to_owned(),
+        let glob = GlobBuilder::new(&self.0).literal_separator(true).build().map_err(|error| {
+            Error::setting(
+                "path",
+                format!("no document or folder has this name, and {error}"),
+                "write a folder (guide), a document (guide/start.md) or a glob (guide/**/*.md)",
+            )
         })?;
         Ok(PathMatcher::Glob(glob.compile_matcher()))
     }
@@ -82,7 +84,6 @@ impl PathMatcher<'_> {
 
 impl Filter {
     /// Returns whether the filter lets everything through.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let Self { collections, promotion_levels, paths, headings, tags } = self;
         collections.is_empty()

@@ -10,39 +10,23 @@ use serde_json::{Map, Value};
 
 use super::query::Query;
 use super::searcher::Searcher;
-use crate::ranking::{DocumentInfo, Found, Parts};
+use crate::ranking::{DocumentInfo, FoundChunk, Parts};
 
-/// The kind of results to show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Show {
-    /// Chunks.
-    #[default]
-    Chunks,
-    /// Spans: chunks that touch or follow each other in a document become one.
-    Spans,
-    /// Chunks, each with the row of its document.
-    Both,
-    /// Documents, each once, with the chunks that were found in it.
-    Documents,
-}
-
-impl Show {
-    /// Every choice.
-    pub(crate) const ALL: [Self; 4] = [Self::Chunks, Self::Spans, Self::Both, Self::Documents];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Chunks => "chunks",
-            Self::Spans => "spans",
-            Self::Both => "both",
-            Self::Documents => "documents",
-        }
+named! {
+    /// The kind of results to show.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Show: "a kind of result" {
+        /// Chunks.
+        #[default]
+        Chunks = "chunks",
+        /// Spans: chunks that touch or follow each other in a document become one.
+        Spans = "spans",
+        /// Chunks, each with the row of its document.
+        Both = "both",
+        /// Documents, each once, with the chunks that were found in it.
+        Documents = "documents",
     }
 }
-
-named!(Show, "a kind of result");
 
 /// The location of a chunk.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +54,6 @@ pub struct Place<'s> {
 impl Place<'_> {
     /// Returns the part of its content that is the document's own text, without what is repeated before and after
     /// it.
-    #[must_use]
     pub fn source<'c>(&self, content: &'c str) -> &'c str {
         let start = self.prefix_len as usize;
         let len = usize::try_from(self.end_byte.saturating_sub(self.start_byte)).unwrap_or(usize::MAX);
@@ -78,7 +61,6 @@ impl Place<'_> {
     }
 
     /// Returns path and lines as editors and people read them: `guide/start.md:3-17`.
-    #[must_use]
     pub fn citation(&self) -> String {
         format!("{}:{}-{}", self.document.path, self.start_line, self.end_line)
     }
@@ -146,7 +128,6 @@ impl Searcher {
     ///
     /// # Panics
     /// If the dataset does not have this row.
-    #[must_use]
     pub fn place(&self, row: u32) -> Place<'_> {
         let row = self.rows().row(row);
         let headings = self.rows().headings_of(row);
@@ -167,10 +148,10 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn hits(&self, found: &[Found], documents: bool) -> Result<Vec<Hit>> {
+    pub fn hits(&self, found: &[FoundChunk], documents: bool) -> Result<Vec<Hit>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["chunk_id", "content", "metadata"])?;
-        let hit = |(rank, (found, [chunk_id, content, metadata])): (usize, (&Found, [String; 3]))| {
+        let hit = |(rank, (found, [chunk_id, content, metadata])): (usize, (&FoundChunk, [String; 3]))| {
             let place = self.place(found.row);
             Hit {
                 rank,
@@ -199,12 +180,9 @@ impl Searcher {
     /// Returns the best `k` documents by their best chunks. With a lowest score, only documents with a chunk that
     /// reaches it are returned. With `rrf`, the fused list is only as deep as its parts:
     /// [`Ranking::depth`](crate::ranking::Ranking::depth).
-    ///
-    /// # Errors
-    /// Those of [`Searcher::search`].
     pub fn documents(&self, query: &Query<'_>) -> Result<Vec<DocumentHit>> {
         let all = Query { k: self.len(), ..query.clone() };
-        let mut order: Vec<Vec<Found>> = Vec::new();
+        let mut order: Vec<Vec<FoundChunk>> = Vec::new();
         let mut places = HashMap::new();
         for found in self.search(&all)? {
             let doc = self.rows().row(found.row).doc;
@@ -217,9 +195,9 @@ impl Searcher {
                 Some(_) | None => {}
             }
         }
-        let flat: Vec<Found> = order.iter().flatten().copied().collect();
+        let flat: Vec<FoundChunk> = order.iter().flatten().copied().collect();
         let mut hits = self.hits(&flat, false)?.into_iter();
-        let document = |(rank, found): (usize, Vec<Found>)| {
+        let document = |(rank, found): (usize, Vec<FoundChunk>)| {
             let mut chunks: Vec<Hit> = hits.by_ref().take(found.len()).collect();
             for (rank, chunk) in (1..).zip(&mut chunks) {
                 chunk.rank = rank;

@@ -23,7 +23,7 @@ pub use query::{Packing, Query, Rerank};
 pub use searcher::Searcher;
 
 pub use crate::ranking::{
-    DocumentInfo, FieldWeights, Found, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share, Weight,
+    DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share,
+    Weight,
 };
-#[doc(hidden)] // The harness asks what another store would find.
 pub use crate::ranking::{StoredAs, StoredValue};

@@ -49,7 +49,6 @@ impl fmt::Debug for Rerank<'_> {
 
 impl Query<'_> {
     /// Returns the order in which a context of the results is filled.
-    #[must_use]
     pub fn packing(&self) -> Packing {
         match (self.mode, self.ranking.fusion) {
             (Mode::Hybrid | Mode::Graph, Fusion::Linear) if self.rerank.is_none() => self.packing,
@@ -58,28 +57,14 @@ impl Query<'_> {
     }
 }
 
-/// The order in which a context is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Packing {
-    /// By expected evidence per token if the scores are those of a linear sum, otherwise by rank.
-    #[default]
-    Evidence,
-    /// By rank.
-    Rank,
-}
-
-impl Packing {
-    /// Every order.
-    pub const ALL: [Self; 2] = [Self::Evidence, Self::Rank];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Evidence => "evidence",
-            Self::Rank => "rank",
-        }
+named! {
+    /// The order in which a context is filled.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Packing: "a packing order" {
+        /// By expected evidence per token if the scores are those of a linear sum, otherwise by rank.
+        #[default]
+        Evidence = "evidence",
+        /// By rank.
+        Rank = "rank",
     }
 }
-
-named!(Packing, "a packing order");

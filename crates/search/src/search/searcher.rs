@@ -11,7 +11,7 @@ use chunkmill_text::document::without_data_urls;
 
 use super::filter::Filter;
 use super::query::{Query, Rerank};
-use crate::ranking::{Found, Mode, Question, Ranker, Ranking, Rows, StoredAs};
+use crate::ranking::{FoundChunk, Mode, Question, Ranker, Ranking, Rows, StoredAs};
 
 /// A snapshot that is open for search.
 #[derive(Debug)]
@@ -33,28 +33,21 @@ impl Searcher {
     }
 
     /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::open`].
-    #[doc(hidden)] // See `StoredAs`.
     pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
     }
 
     /// Returns the dataset.
-    #[must_use]
     pub fn dataset(&self) -> &Dataset {
         self.ranker.dataset()
     }
 
     /// Returns the number of chunks.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows().len()
     }
 
     /// Returns whether there are no chunks.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -87,7 +80,7 @@ impl Searcher {
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing,
     /// [`Error::Setting`](chunkmill_base::error::Error::Setting) if the vector of the query is missing or its dimension
     /// differs from that of the dataset, [`Error::Embed`](chunkmill_base::error::Error::Embed) from a reranker.
-    pub fn search(&self, query: &Query<'_>) -> Result<Vec<Found>> {
+    pub fn search(&self, query: &Query<'_>) -> Result<Vec<FoundChunk>> {
         let mask = query.filter.mask(self.rows())?;
         let &Query { mode, text, vector, ref ranking, .. } = query;
         let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
@@ -106,7 +99,7 @@ impl Searcher {
     }
 
     /// Reorders hits by the scores of a reranker, best first. Ties keep their order.
-    fn reranked(&self, mut found: Vec<Found>, question: &str, reranker: &dyn Reranker) -> Result<Vec<Found>> {
+    fn reranked(&self, mut found: Vec<FoundChunk>, question: &str, reranker: &dyn Reranker) -> Result<Vec<FoundChunk>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
         let texts: Vec<Cow<'_, str>> = texts.iter().map(|[content]| without_data_urls(content)).collect();
@@ -120,10 +113,7 @@ impl Searcher {
 
     /// Returns the best `k` chunks by vector for each of several queries. The results are those of
     /// [`Searcher::search`], but the queries read the vectors together, which takes less time.
-    ///
-    /// # Errors
-    /// Those of [`Searcher::search`].
-    pub fn nearest(&self, queries: &[&[f32]], k: usize, filter: &Filter) -> Result<Vec<Vec<Found>>> {
+    pub fn nearest(&self, queries: &[&[f32]], k: usize, filter: &Filter) -> Result<Vec<Vec<FoundChunk>>> {
         self.ranker.nearest(queries, k, filter.mask(self.rows())?.as_deref())
     }
 }

@@ -5,44 +5,30 @@ use chunkmill_base::value::named;
 
 use crate::document::name;
 
-/// The text before the content in the embedded text. The chunk's row keeps the content as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Context {
-    /// Nothing.
-    #[default]
-    None,
-    /// The heading path.
-    Headings,
-    /// The document's name: see [`name`].
-    Document,
-    /// The document's name, then the heading path.
-    Full,
+named! {
+    /// The text before the content in the embedded text. The chunk's row keeps the content as it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Context: "a context" {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// The heading path.
+        Headings = "headings",
+        /// The document's name: see [`name`].
+        Document = "document",
+        /// The document's name, then the heading path.
+        Full = "full",
+    }
 }
 
 impl Context {
-    /// Every choice.
-    pub const ALL: [Self; 4] = [Self::None, Self::Headings, Self::Document, Self::Full];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Headings => "headings",
-            Self::Document => "document",
-            Self::Full => "full",
-        }
-    }
-
     /// Returns the name of a document with this title and path, if it is shown.
-    #[must_use]
     pub fn name_of(self, title: Option<&str>, path: &str) -> Option<String> {
         if matches!(self, Self::Document | Self::Full) { name(title, path) } else { None }
     }
 
     /// Returns the text that the model sees of a chunk with this heading path and content, in a document with this
     /// title and path.
-    #[must_use]
     pub fn before(self, header_path: &str, content: String, title: Option<&str>, path: &str) -> String {
         let name = self.name_of(title, path);
         let headings = if matches!(self, Self::Headings | Self::Full) { header_path } else { "" };
@@ -61,5 +47,3 @@ impl Context {
 fn is_first(name: &str, headings: &str) -> bool {
     headings.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" > "))
 }
-
-named!(Context, "a context");

@@ -64,10 +64,10 @@ pub(super) enum Grain {
 
 /// The lines that every piece of a table or a fence repeats, if there are any. All its pieces share them.
 #[derive(Clone, Default)]
-pub(super) struct Wrap(Option<Rc<Repeated>>);
+pub(super) struct Wrap(Option<Rc<RepeatedLines>>);
 
 /// The lines repeated before and after a piece, and their sizes.
-struct Repeated {
+struct RepeatedLines {
     before: Range<usize>,
     after: Range<usize>,
     sizes: [usize; 2],
@@ -356,7 +356,7 @@ impl Packer<'_> {
         let size = |range: &Range<usize>| self.sizer.size(&self.document.text[range.clone()]);
         let sizes = [size(&before)?, size(&after)?];
         let few = sizes.iter().sum::<usize>() * MOST_REPEATED <= self.spec.max();
-        Ok(Wrap(few.then(|| Rc::new(Repeated { before, after, sizes }))))
+        Ok(Wrap(few.then(|| Rc::new(RepeatedLines { before, after, sizes }))))
     }
 
     /// Returns the starts of lines or sentences that are more than the finest size apart; nothing if only one is

@@ -26,7 +26,7 @@ pub(super) fn merged(packer: &Packer<'_>) -> Result<Vec<Part>> {
         }
         entered = entered.max(part.section + 1);
         if let Some(item) = open.last_mut() {
-            item.add(packer, Piece { part, holds: Holds::Own })?;
+            item.add(packer, Candidate { part, holds: Holds::Own })?;
         }
     }
     close(packer, &mut open, 0)?;
@@ -69,7 +69,7 @@ fn close(packer: &Packer<'_>, open: &mut Vec<Item>, level: u8) -> Result<()> {
         let Some(around) = open.last_mut() else { break };
         match &mut item.pieces[..] {
             [whole] if whole.holds != Holds::Some && packer.fits(whole.part.range.clone())? => {
-                around.add(packer, Piece { holds: Holds::Whole, part: whole.part.clone() })?;
+                around.add(packer, Candidate { holds: Holds::Whole, part: whole.part.clone() })?;
             }
             _ => around.add_member(packer, item.pieces)?,
         }
@@ -81,11 +81,11 @@ fn close(packer: &Packer<'_>, open: &mut Vec<Item>, level: u8) -> Result<()> {
 #[derive(Default)]
 struct Item {
     level: u8,
-    pieces: Vec<Piece>,
+    pieces: Vec<Candidate>,
 }
 
 /// A candidate for a chunk.
-struct Piece {
+struct Candidate {
     part: Part,
     holds: Holds,
 }
@@ -103,7 +103,7 @@ enum Holds {
 
 impl Item {
     /// Adds own text or a whole member.
-    fn add(&mut self, packer: &Packer<'_>, piece: Piece) -> Result<()> {
+    fn add(&mut self, packer: &Packer<'_>, piece: Candidate) -> Result<()> {
         if let Some(last) = self.pieces.last_mut()
             && last.is_small(packer)?
             && last.takes(packer, &piece)?
@@ -117,7 +117,7 @@ impl Item {
     }
 
     /// Adds a member that is in several pieces.
-    fn add_member(&mut self, packer: &Packer<'_>, mut pieces: Vec<Piece>) -> Result<()> {
+    fn add_member(&mut self, packer: &Packer<'_>, mut pieces: Vec<Candidate>) -> Result<()> {
         self.settle(packer)?;
         for piece in &mut pieces {
             piece.holds = Holds::Some;
@@ -149,7 +149,7 @@ impl Item {
     }
 }
 
-impl Piece {
+impl Candidate {
     fn is_small(&self, packer: &Packer<'_>) -> Result<bool> {
         Ok(packer.ruler.size(self.part.range.clone())? < packer.spec.min())
     }

@@ -110,25 +110,21 @@ pub struct Chunk {
 
 impl Chunk {
     /// Returns the text: its own, with what it repeats before and after it.
-    #[must_use]
     pub fn content(&self, document: &Document) -> String {
         [&self.prefix(document), &document.text[self.range.clone()], self.suffix(document)].concat()
     }
 
     /// Returns the text before its own.
-    #[must_use]
     pub fn prefix(&self, document: &Document) -> String {
         self.repeats.before(document, self.range.start)
     }
 
     /// Returns the text after its own.
-    #[must_use]
     pub fn suffix<'d>(&self, document: &'d Document) -> &'d str {
         self.repeats.after(document)
     }
 
     /// Returns the number of sections that its source touches.
-    #[must_use]
     pub fn sections(&self, document: &Document) -> usize {
         let last = document.section_at(self.range.end.saturating_sub(1).max(self.range.start));
         last.zip(document.section_at(self.range.start)).map_or(0, |(last, first)| last - first + 1)
@@ -145,9 +141,6 @@ pub fn chunk(document: &Document, spec: &Spec, sizer: Sizer<'_>) -> Result<Vec<C
 }
 
 /// Chunks a document that the caller has already measured. The ruler's sizer must use the spec's unit.
-///
-/// # Errors
-/// Those of [`chunk`].
 pub fn chunk_measured(ruler: &Ruler<'_>, spec: &Spec) -> Result<Vec<Chunk>> {
     Ok(chunk_within(ruler, spec, u64::MAX)?.unwrap_or_default())
 }
@@ -188,7 +181,7 @@ fn assemble(document: &Document, spec: &Spec, groups: Vec<Group>, budget: &Budge
     }
     let mut chunks = Vec::with_capacity(groups.len());
     let mut paths = Paths { document, spec, of: None, last: Path::default() };
-    let mut signals = Signals { document, next: 0, open: Vec::new() };
+    let mut signals = SignalCursor { document, next: 0, open: Vec::new() };
     let mut ids = Ids::new(spec.strategy(), &document.origin.doc_id);
     for (section_index, group) in groups.into_iter().enumerate() {
         let n_in_section = group.pieces.len();
@@ -291,7 +284,7 @@ fn kind(document: &Document, kind: Kind, piece: &Piece) -> Kind {
 
 /// Returns the piece's own flags and those it inherits: the signals of its text, overlap included, and that its
 /// document would be blocked.
-fn flags(document: &Document, signals: &mut Signals<'_>, piece: &Piece) -> Vec<&'static str> {
+fn flags(document: &Document, signals: &mut SignalCursor<'_>, piece: &Piece) -> Vec<&'static str> {
     let mut flags = piece.flags.clone();
     let Repeats { overlap, .. } = &piece.repeats;
     // There is nothing but white space between the overlap and the piece.
@@ -323,7 +316,7 @@ fn signals_in(document: &Document, range: Range<usize>) -> impl Iterator<Item = 
 }
 
 /// A cursor over a document's signals that advances with its pieces.
-struct Signals<'d> {
+struct SignalCursor<'d> {
     document: &'d Document,
     /// The first signal that starts after all pieces so far.
     next: usize,
@@ -331,7 +324,7 @@ struct Signals<'d> {
     open: Vec<&'d Signal>,
 }
 
-impl Signals<'_> {
+impl SignalCursor<'_> {
     /// Returns the names of the signals that touch a range. The ends of successive ranges must ascend.
     fn within(&mut self, range: Range<usize>) -> impl Iterator<Item = &'static str> {
         let signals = &self.document.signals;

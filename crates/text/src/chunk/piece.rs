@@ -20,7 +20,6 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the name written to datasets.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",

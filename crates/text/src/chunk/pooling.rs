@@ -4,29 +4,15 @@
 
 use chunkmill_base::value::named;
 
-/// The text that the model reads to compute a chunk's vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Pooling {
-    /// The chunk's text alone.
-    #[default]
-    Chunk,
-    /// The whole document, in overlapping windows; the vector is the mean over the chunk's tokens. Known as late
-    /// chunking (Günther et al. 2024, arXiv 2409.04701).
-    Late,
-}
-
-impl Pooling {
-    /// Every choice.
-    pub const ALL: [Self; 2] = [Self::Chunk, Self::Late];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Chunk => "chunk",
-            Self::Late => "late",
-        }
+named! {
+    /// The text that the model reads to compute a chunk's vector.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum Pooling: "a kind of pooling" {
+        /// The chunk's text alone.
+        #[default]
+        Chunk = "chunk",
+        /// The whole document, in overlapping windows; the vector is the mean over the chunk's tokens. Known as late
+        /// chunking (Günther et al. 2024, arXiv 2409.04701).
+        Late = "late",
     }
 }
-
-named!(Pooling, "a kind of pooling");

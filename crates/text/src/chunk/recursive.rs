@@ -39,7 +39,7 @@ struct Splitter<'a> {
 
 /// Pieces that are being joined, each with its size.
 #[derive(Default)]
-struct Open {
+struct JoinedPieces {
     pieces: VecDeque<(Range<usize>, usize)>,
     size: usize,
 }
@@ -53,7 +53,7 @@ impl Splitter<'_> {
             return Ok(());
         };
         let finer = &separators[at + 1..];
-        let mut open = Open::default();
+        let mut open = JoinedPieces::default();
         // Every piece except the first starts with the separator; the first may be empty.
         let cuts = text.match_indices(separator).map(|(at, _)| range.start + at).chain([range.end]);
         let mut start = range.start;
@@ -77,7 +77,7 @@ impl Splitter<'_> {
         self.close(&mut open)
     }
 
-    fn join(&mut self, open: &mut Open, piece: Range<usize>, size: usize) -> Result<()> {
+    fn join(&mut self, open: &mut JoinedPieces, piece: Range<usize>, size: usize) -> Result<()> {
         let (max, overlap) = (self.packer.spec.max(), self.packer.spec.overlap());
         if !open.pieces.is_empty() && self.joined(open, &piece, size)? > max {
             self.emit_open(open)?;
@@ -92,14 +92,14 @@ impl Splitter<'_> {
 
     /// Returns the size of the open pieces with one more. In tokens, it is the sum of the pieces' own sizes, as in
     /// the original; in other units, the text is measured, because only there it costs nothing.
-    fn joined(&self, open: &Open, piece: &Range<usize>, size: usize) -> Result<usize> {
+    fn joined(&self, open: &JoinedPieces, piece: &Range<usize>, size: usize) -> Result<usize> {
         match open.pieces.front() {
             Some((first, _)) if !self.sums() => self.packer.ruler.size(first.start..piece.end),
             _ => Ok(open.size + size),
         }
     }
 
-    fn drop_first(&self, open: &mut Open) -> Result<()> {
+    fn drop_first(&self, open: &mut JoinedPieces) -> Result<()> {
         let first = open.pieces.pop_front();
         open.size = match (open.pieces.front(), open.pieces.back()) {
             (Some((first, _)), Some((last, _))) if !self.sums() => self.packer.ruler.size(first.start..last.end)?,
@@ -113,13 +113,13 @@ impl Splitter<'_> {
         matches!(self.packer.spec.unit(), Unit::Tokens | Unit::Model)
     }
 
-    fn close(&mut self, open: &mut Open) -> Result<()> {
+    fn close(&mut self, open: &mut JoinedPieces) -> Result<()> {
         self.emit_open(open)?;
-        *open = Open::default();
+        *open = JoinedPieces::default();
         Ok(())
     }
 
-    fn emit_open(&mut self, open: &Open) -> Result<()> {
+    fn emit_open(&mut self, open: &JoinedPieces) -> Result<()> {
         match (open.pieces.front(), open.pieces.back()) {
             (Some((first, _)), Some((last, _))) => self.emit(&(first.start..last.end)),
             _ => Ok(()),

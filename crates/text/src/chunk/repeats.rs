@@ -25,13 +25,11 @@ pub struct Repeats {
 
 impl Repeats {
     /// Returns whether it is nothing.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.precedes() && self.closing.is_empty()
     }
 
     /// Returns the text before a chunk's own, which starts at `start`.
-    #[must_use]
     pub fn before(&self, document: &Document, start: usize) -> String {
         if !self.precedes() {
             return String::new();
@@ -48,7 +46,6 @@ impl Repeats {
     }
 
     /// Returns the text after a chunk's own.
-    #[must_use]
     pub fn after<'d>(&self, document: &'d Document) -> &'d str {
         &document.text[self.closing.clone()]
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chunkmill_base::setting::DefaultValue::{self, Is, Unsaid, Words};
+use chunkmill_base::setting::DefaultValue::{self, Hidden, Is, Words};
 use chunkmill_base::setting::settings;
 use chunkmill_base::value::{named, value};
 use serde::{Deserialize, Serialize};
@@ -24,79 +24,65 @@ settings! {
         /// Unit in which sizes are given.
         pub unit: Unit = "UNIT", PRESETS, Chunks;
         /// Another name for the unit: bytes (estimate), chars, or tiktoken (tokens). `unit` takes precedence.
-        pub token_estimator: TokenEstimator = "NAME", Unsaid, Chunks unless "nothing, if it names the unit in use";
+        pub token_estimator: TokenEstimator = "NAME", Hidden, Chunks unless "nothing, if it names the unit in use";
         /// Token encoding for the unit `tokens` and for the column `n_tokens`.
         pub encoding: Encoding = "NAME", Is("cl100k_base"), Chunks;
         /// Smallest size to aim for. With `lines`: documents up to this size stay whole.
-        pub min: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it; so with all that follow";
+        pub min: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Size to aim for.
-        pub target: usize = "N", PRESETS, Chunks;
+        pub target: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Largest size of a chunk.
-        pub max: usize = "N", PRESETS, Chunks;
+        pub max: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// How much of each chunk to repeat at the start of the next one.
-        pub overlap: usize = "N", PRESETS, Chunks;
+        pub overlap: usize = "N", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Prepend the parent headings to the text of a chunk (`header`).
-        pub parent_headers: bool = "BOOL", PRESETS, Chunks;
+        pub parent_headers: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// What the model sees before the content: nothing (`none`), the heading path (`headings`), the document's name
         /// (`document`), or both (`full`).
         pub context: Context = "WHAT", PRESETS, Chunks unless "the same chunks; the model sees other texts";
-        /// An older way to set the context to `headings` or `none`. `context` takes precedence.
-        pub heading_context: bool = "BOOL", Unsaid, Chunks unless "the same chunks; the model sees other texts";
         /// What the model reads to embed a chunk: the chunk alone (`chunk`), or the whole document once (`late`, for models
         /// with mean pooling).
         pub pooling: Pooling = "WHAT", Is("chunk"), Vectors;
         /// Never mix several sections in one chunk (`semantic`, `code_aware`, `fixed`).
-        pub respect_boundaries: bool = "BOOL", PRESETS, Chunks;
+        pub respect_boundaries: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Keep code blocks (`semantic`, `code_aware`, `fixed`).
-        pub include_code: bool = "BOOL", PRESETS, Chunks;
+        pub include_code: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Keep tables (`semantic`, `code_aware`, `fixed`).
-        pub include_tables: bool = "BOOL", PRESETS, Chunks;
+        pub include_tables: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Split blocks that exceed the maximum, between rows, lines, sentences or words. Tables keep their header row and
         /// code keeps its fence (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
-        pub cut_oversized: bool = "BOOL", PRESETS, Chunks;
+        pub cut_oversized: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Overlap by whole sentences, up to half a chunk (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
-        pub sentence_overlap: bool = "BOOL", PRESETS, Chunks;
+        pub sentence_overlap: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Collapse white space in the text that the model sees.
         pub normalize_whitespace: bool = "BOOL", PRESETS, Chunks unless "the same chunks; so with all that follow";
         /// Convert the text that the model sees to Unicode NFC.
-        pub normalize_unicode: bool = "BOOL", PRESETS, Chunks;
+        pub normalize_unicode: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Remove queries and credentials from URLs in the text that the model sees.
-        pub redact_urls: bool = "BOOL", PRESETS, Chunks;
+        pub redact_urls: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// URL of the corpus root. Relative links become absolute in the text that the model sees.
-        pub base_url: BaseUrl = "URL", Unsaid, Chunks;
+        pub base_url: BaseUrl = "URL", Hidden, Chunks;
     }
 }
 
 /// The default of the settings that a preset defines.
 const PRESETS: DefaultValue = Words("the preset's");
 
-/// A way in which the design of `docs` counts tokens: another name for the unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TokenEstimator {
-    /// [`Unit::Estimate`].
-    Bytes,
-    /// [`Unit::Chars`].
-    Chars,
-    /// [`Unit::Tokens`].
-    Tiktoken,
+named! {
+    /// A way in which the design of `docs` counts tokens: another name for the unit.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum TokenEstimator: "a token estimator" {
+        /// [`Unit::Estimate`].
+        Bytes = "bytes",
+        /// [`Unit::Chars`].
+        Chars = "chars",
+        /// [`Unit::Tokens`].
+        Tiktoken = "tiktoken",
+    }
 }
 
 impl TokenEstimator {
-    /// Every estimator.
-    pub const ALL: [Self; 3] = [Self::Bytes, Self::Chars, Self::Tiktoken];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Chars => "chars",
-            Self::Tiktoken => "tiktoken",
-        }
-    }
-
     /// Returns the unit that it stands for.
-    #[must_use]
     pub fn unit(self) -> Unit {
         match self {
             Self::Bytes => Unit::Estimate,
@@ -105,8 +91,6 @@ impl TokenEstimator {
         }
     }
 }
-
-named!(TokenEstimator, "a token estimator");
 
 impl Settings {
     /// Returns the settings without those that a preset defines: strategy, unit and sizes.

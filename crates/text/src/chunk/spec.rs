@@ -25,7 +25,6 @@ const VERSION: u32 = 5;
 
 impl Strategy {
     /// Returns the preset whose values apply when a strategy is chosen without one.
-    #[must_use]
     pub fn preset(self) -> Preset {
         match self {
             Self::Header => Preset::Ragdocs,
@@ -96,7 +95,6 @@ impl Switch {
 
 impl Preset {
     /// Returns the spec that it stands for.
-    #[must_use]
     pub fn spec(self) -> Spec {
         let spec = |strategy, unit, [min, target, max, overlap]: [usize; 4]| Spec {
             strategy,
@@ -221,8 +219,7 @@ impl Spec {
                 spec.switches.set(switch, on);
             }
         }
-        let headings = |on: bool| if on { Context::Headings } else { Context::None };
-        spec.context = settings.context.or(settings.heading_context.map(headings)).unwrap_or(spec.context);
+        spec.context = settings.context.unwrap_or(spec.context);
         spec.pooling = settings.pooling.unwrap_or(spec.pooling);
         spec.encoding = settings.encoding.unwrap_or(spec.encoding);
         spec.base_url = settings.base_url.clone().or(spec.base_url);
@@ -237,9 +234,7 @@ impl Spec {
         spec.min = min.unwrap_or(spec.min.min(spec.target));
         spec.overlap = overlap.unwrap_or(spec.overlap.min(spec.max / 2));
 
-        let wrong = |problem: String, help: &str| {
-            Err(Error::Setting { origin: "chunk settings".to_owned(), problem, help: help.to_owned() })
-        };
+        let wrong = |problem: String, help: &str| Err(Error::setting("chunk settings", problem, help));
         if spec.max == 0 {
             return wrong("max is 0".to_owned(), "use a maximum of 1 or more");
         }
@@ -280,7 +275,6 @@ impl Spec {
     }
 
     /// Returns the names of written settings that this spec's strategy does not read.
-    #[must_use]
     pub fn unused(&self, settings: &Settings) -> Vec<&'static str> {
         let reads = self.strategy.limits();
         let limits = [
@@ -290,7 +284,6 @@ impl Spec {
             ("target", settings.target.is_some() && !reads.target),
             ("max", settings.max.is_some() && !reads.max),
             ("overlap", settings.overlap.is_some() && !reads.max),
-            ("heading_context", settings.heading_context.is_some() && settings.context.is_some()),
         ];
         let switches = Switch::ALL.into_iter();
         // Most switches ask for something when they are on; these two do when they are off.
@@ -308,52 +301,42 @@ impl Spec {
     }
 
     /// Returns the rule that proposes cuts.
-    #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
     /// Returns the unit of sizes.
-    #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
     /// Returns the encoding of the tokens that are counted, as a unit and in `n_tokens`.
-    #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// Returns the sizer for its unit. Only [`Unit::Model`] needs `model`.
-    ///
-    /// # Errors
-    /// Those of [`Sizer::new`].
     pub fn sizer<'a>(&self, model: Option<&'a dyn TokenCounter>) -> Result<Sizer<'a>> {
         Sizer::new(self.unit, self.encoding, model)
     }
 
     /// Returns the smallest size to aim for, in units; for `lines`, the largest document that is not cut.
-    #[must_use]
     pub fn min(&self) -> usize {
         self.min
     }
 
     /// Returns the size to aim for, in units.
-    #[must_use]
     pub fn target(&self) -> usize {
         self.target
     }
 
     /// Returns the largest size, in units, of a chunk that is not one atomic block.
-    #[must_use]
     pub fn max(&self) -> usize {
         self.max
     }
 
     /// Returns whether the maximum has room for a word or two at most. This is a valid spec, but hardly ever
     /// intended.
-    #[must_use]
     pub fn is_tiny(&self) -> bool {
         let room = match self.unit {
             Unit::Lines => 1,
@@ -364,37 +347,31 @@ impl Spec {
     }
 
     /// Returns how much of a chunk is repeated at the start of the next, in units.
-    #[must_use]
     pub fn overlap(&self) -> usize {
         self.overlap
     }
 
     /// Returns whether a switch is on.
-    #[must_use]
     pub fn is_on(&self, switch: Switch) -> bool {
         self.switches.on(switch)
     }
 
     /// Returns what the model sees before the content.
-    #[must_use]
     pub fn context(&self) -> Context {
         self.context
     }
 
     /// Returns what the model reads to compute a chunk's vector.
-    #[must_use]
     pub fn pooling(&self) -> Pooling {
         self.pooling
     }
 
     /// Returns the URL of the corpus root, if links should become absolute.
-    #[must_use]
     pub fn base_url(&self) -> Option<&Url> {
         self.base_url.as_ref().map(BaseUrl::url)
     }
 
     /// Returns the normalizer for the text that the model sees; `None` if it sees `content` itself.
-    #[must_use]
     pub fn normalizer(&self) -> Option<Normalizer<'_>> {
         let normalizer = Normalizer {
             whitespace: self.is_on(Switch::NormalizeWhitespace),
@@ -407,18 +384,8 @@ impl Spec {
     }
 
     /// Returns 16 hexadecimal digits that identify what this spec does, across versions of chunkmill.
-    #[must_use]
     pub fn fingerprint(&self) -> String {
-        self.fingerprint_in(VERSION)
-    }
-
-    /// Returns whether this is its fingerprint, in this version or an earlier one.
-    pub fn has_had(&self, fingerprint: &str) -> bool {
-        (1..=VERSION).any(|version| self.fingerprint_in(version) == fingerprint)
-    }
-
-    fn fingerprint_in(&self, version: u32) -> String {
-        blake3::hash(format!("chunk-v{version} {self}").as_bytes()).to_hex()[..16].to_owned()
+        blake3::hash(format!("chunk-v{VERSION} {self}").as_bytes()).to_hex()[..16].to_owned()
     }
 
     /// Returns the limits, and the settings that differ from the strategy's own preset, as keys and values.
@@ -450,7 +417,6 @@ impl Spec {
     }
 
     /// Returns the settings that resolve to exactly this spec.
-    #[must_use]
     pub fn settings(&self) -> Settings {
         let mut settings = Settings { strategy: Some(self.strategy), ..Settings::default() };
         for (key, value) in self.written() {
@@ -485,10 +451,8 @@ impl FromStr for Spec {
         let mut settings = Settings::default();
         let mut words = s.split_whitespace();
         let name = words.next().unwrap_or_default();
-        let error = |problem: String| Error::Setting {
-            origin: format!("spec `{s}`"),
-            problem,
-            help: "write `header unit=tokens min=64 max=512 overlap=32`".to_owned(),
+        let error = |problem: String| {
+            Error::setting(format!("spec `{s}`"), problem, "write `header unit=tokens min=64 max=512 overlap=32`")
         };
         match name.parse() {
             Ok(preset) => settings.preset = Some(preset),

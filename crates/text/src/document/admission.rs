@@ -11,7 +11,6 @@ pub const DOCUMENT_BLOCKED: &str = "document_blocked";
 
 impl Document {
     /// Returns the first signal for which a profile keeps the document out.
-    #[must_use]
     pub fn blocking(&self, profile: SecurityProfile) -> Option<&Signal> {
         let harmless = |signal: &Signal| signal.quoted && profile == SecurityProfile::Moderate;
         self.signals.iter().find(|signal| profile.blocks(signal.kind) && !harmless(signal))
@@ -35,20 +34,17 @@ pub struct Admission {
 
 impl Admission {
     /// Returns the maximum memory in bytes for a document of this size.
-    #[must_use]
     pub fn memory_of(self, bytes: u64) -> u64 {
         self.limit_of_job(bytes).unwrap_or_else(|| self.own_limit(bytes))
     }
 
     /// Returns the limit of `memory_of` if the job's memory determines it. A run with more memory may then admit
     /// the document.
-    #[must_use]
     pub fn limit_of_job(self, bytes: u64) -> Option<u64> {
         self.memory_of_documents().filter(|&limit| limit < self.own_limit(bytes))
     }
 
     /// Returns the maximum memory in bytes for all documents in progress together, if the job has a limit.
-    #[must_use]
     pub fn memory_of_documents(self) -> Option<u64> {
         self.memory.map(|memory| memory / 2)
     }

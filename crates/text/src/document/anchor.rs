@@ -28,7 +28,6 @@ const NAMED: [u8; 256] = {
 
 /// Returns a heading's name before duplicates are numbered. It is in lower case, has a hyphen for each space, and
 /// keeps only hyphens and the characters that form words in any script.
-#[must_use]
 pub fn slug(heading: &str) -> String {
     if heading.is_ascii() {
         let heading = heading.trim().as_bytes();

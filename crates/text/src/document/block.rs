@@ -44,7 +44,6 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// Returns the name used in flags and messages.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Heading(_) => "heading",
@@ -67,7 +66,6 @@ impl BlockKind {
     }
 
     /// Returns the flag of a chunk that is one block of this kind and exceeds the maximum size.
-    #[must_use]
     pub const fn oversized(self) -> &'static str {
         match self {
             Self::Heading(_) => "oversized_heading",
@@ -102,7 +100,6 @@ pub struct Block {
 
 impl Block {
     /// Returns whether it is a heading.
-    #[must_use]
     pub fn is_heading(&self) -> bool {
         matches!(self.kind, BlockKind::Heading(_))
     }
@@ -133,33 +130,18 @@ pub struct Section {
     pub continues: bool,
 }
 
-/// How a link is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkKind {
-    /// `[text](target)`, a reference link or an autolink.
-    Link,
-    /// `[[target]]` or `[[target|text]]`.
-    Wikilink,
-    /// `![alt](target)` or `![[target]]`.
-    Image,
-}
-
-impl LinkKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Link, Self::Wikilink, Self::Image];
-
-    /// Returns the name written to datasets.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::Wikilink => "wikilink",
-            Self::Image => "image",
-        }
+named! {
+    /// How a link is written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum LinkKind: "a kind of link" {
+        /// `[text](target)`, a reference link or an autolink.
+        Link = "link",
+        /// `[[target]]` or `[[target|text]]`.
+        Wikilink = "wikilink",
+        /// `![alt](target)` or `![[target]]`.
+        Image = "image",
     }
 }
-
-named!(LinkKind, "a kind of link");
 
 /// A link or image.
 #[derive(Debug, Clone, PartialEq, Eq)]

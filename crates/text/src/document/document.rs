@@ -216,20 +216,17 @@ impl Document {
     }
 
     /// Returns the blocks that start in a range.
-    #[must_use]
     pub fn blocks_in(&self, range: &Range<usize>) -> &[Block] {
         let before = |byte: usize| self.blocks.partition_point(|block| block.range.start < byte);
         &self.blocks[before(range.start)..before(range.end)]
     }
 
     /// Returns the last block before `index` that no other block contains.
-    #[must_use]
     pub fn top_level_block_before(&self, index: usize) -> Option<usize> {
         self.top_level.partition_point(|&block| block < index).checked_sub(1).map(|at| self.top_level[at])
     }
 
     /// Returns the section that contains the byte at this offset of the body.
-    #[must_use]
     pub fn section_at(&self, byte: usize) -> Option<usize> {
         self.sections.partition_point(|section| section.range.start <= byte).checked_sub(1)
     }
@@ -244,7 +241,6 @@ impl Document {
     }
 
     /// Returns the inline URLs that touch a range.
-    #[must_use]
     pub fn data_urls_in(&self, range: &Range<usize>) -> &[Range<usize>] {
         let first = self.data_urls.partition_point(|url| url.end <= range.start);
         let rest = &self.data_urls[first..];
@@ -252,7 +248,6 @@ impl Document {
     }
 
     /// Returns the titles of a section and its ancestors, outermost first.
-    #[must_use]
     pub fn heading_path(&self, section: usize) -> Vec<String> {
         let mut path = Vec::new();
         let mut at = Some(section);
@@ -274,7 +269,6 @@ impl Document {
     }
 
     /// Returns the number of lines, including a last one without an end.
-    #[must_use]
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }

@@ -59,7 +59,6 @@ impl Format {
     }
 
     /// Returns the name written to datasets; for source code, the name of its language.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -73,7 +72,6 @@ impl Format {
 
 impl Language {
     /// Returns the name written to datasets.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",

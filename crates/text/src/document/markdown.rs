@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, LinkType, Parser, RefDefs, Tag, TagEnd};
 
 use super::block::{Block, BlockKind, Footnote, Link, LinkKind};
-use super::parsed::{Heading, Parsed};
+use super::parsed::{Heading, ParsedBody};
 use super::position::Positions;
 use super::regions::Regions;
 use super::room::Room;
@@ -35,12 +35,12 @@ pub(super) fn parse(
     positions: &Positions,
     mdx: bool,
     room: &mut Room,
-) -> Parsed {
+) -> ParsedBody {
     let regions = Regions::find(text, body.clone(), positions, mdx);
     let masked = line::with_feeds(regions.apply(text, &depth::too_deep(text, body.clone())));
     let masked = &masked[body.clone()];
     if !has_room(masked, room) {
-        return Parsed::default();
+        return ParsedBody::default();
     }
     let mut state = State::new(text, body, &regions);
     if let Some(range) = kept.cloned() {
@@ -68,7 +68,7 @@ struct State<'t> {
     body: Range<usize>,
     /// The regions hidden from the parser.
     regions: &'t Regions,
-    parsed: Parsed,
+    parsed: ParsedBody,
     /// Indices of the open blocks.
     open: Vec<usize>,
     /// How far line starts were searched, and the start of the line at that offset.
@@ -107,7 +107,7 @@ enum Paragraph {
 
 impl<'t> State<'t> {
     fn new(text: &'t str, body: Range<usize>, regions: &'t Regions) -> Self {
-        let mut parsed = Parsed::default();
+        let mut parsed = ParsedBody::default();
         parsed.blocks.reserve((body.len() / BLOCK).min(MAX_RESERVED));
         parsed.markup.comments.extend(regions.comments());
         Self {
@@ -130,7 +130,7 @@ impl<'t> State<'t> {
     }
 
     /// Reads the body as masked for the parser.
-    fn read(mut self, masked: &str) -> Parsed {
+    fn read(mut self, masked: &str) -> ParsedBody {
         let start = self.body.start;
         let mut events = Parser::new_ext(masked, nodes::options()).into_offset_iter();
         while let Some((mut event, range)) = events.next() {

@@ -35,7 +35,6 @@ mod trial;
 mod white_space;
 
 pub use admission::{Admission, DOCUMENT_BLOCKED};
-#[doc(hidden)] // The tests call it directly.
 pub use anchor::slug;
 pub use block::{Block, BlockKind, Footnote, Link, LinkKind, Section};
 pub(crate) use data_url::around_data_urls;
@@ -44,7 +43,6 @@ pub use document::{Costly, Document, MANY_TAGS, MAX_TAGS, PARSER_VERSION};
 pub use format::{Format, Language};
 pub use front_matter::MALFORMED_FRONT_MATTER;
 pub use layer::{Layer, MAX_BYTES, Refusal};
-#[doc(hidden)] // The tests call it directly.
 pub use name::name;
 pub use origin::{DEFAULT_COLLECTION, EXTERNAL, Origin};
 pub use position::Positions;

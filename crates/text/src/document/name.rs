@@ -37,7 +37,6 @@ const SAY_NOTHING: &[&str] = &[
 /// assert_eq!(name(None, "user-guide/README.md").as_deref(), Some("user guide"));
 /// assert_eq!(name(None, "2024-05-01.txt"), None);
 /// ```
-#[must_use]
 pub fn name(title: Option<&str>, path: &str) -> Option<String> {
     let mut parts = path.rsplit('/');
     let file = parts.next().unwrap_or_default();

@@ -6,7 +6,7 @@ use super::block::{Block, Footnote, Link};
 
 /// The result of parsing a body.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub(super) struct ParsedBody {
     pub(super) blocks: Vec<Block>,
     pub(super) headings: Vec<Heading>,
     pub(super) links: Vec<Link>,

@@ -79,7 +79,6 @@ impl Positions {
     }
 
     /// Returns the number of characters before a byte offset, which must be a character boundary.
-    #[must_use]
     pub fn char_at(&self, byte: usize) -> usize {
         if self.continuation_bits.is_empty() {
             return byte;
@@ -97,20 +96,17 @@ impl Positions {
     }
 
     /// Returns the 1-based number of the line that contains the byte at this offset.
-    #[must_use]
     pub fn line_at(&self, byte: usize) -> usize {
         self.line_ends.partition_point(|&end| (end as usize) < byte) + 1
     }
 
     /// Returns the first and last line that a range touches, 1-based and inclusive.
-    #[must_use]
     pub fn lines_of(&self, range: &Range<usize>) -> (usize, usize) {
         let first = self.line_at(range.start);
         (first, if range.is_empty() { first } else { self.line_at(range.end - 1) })
     }
 
     /// Returns the range of a line by its 1-based number, with its end, or `None` if the text has fewer.
-    #[must_use]
     pub fn line(&self, number: usize) -> Option<Range<usize>> {
         let end_of = |line: usize| self.line_ends.get(line).map_or(self.len, |&end| end as usize + 1);
         let before = number.checked_sub(1)?;
@@ -119,7 +115,6 @@ impl Positions {
     }
 
     /// Returns the number of lines in a range: the ends of lines in it, plus one if it does not end with one.
-    #[must_use]
     pub(crate) fn lines_in(&self, range: Range<usize>) -> usize {
         let before = |byte: usize| self.line_ends.partition_point(|&end| (end as usize) < byte);
         if range.is_empty() {
@@ -140,13 +135,11 @@ impl Positions {
     }
 
     /// Returns the length of the text in bytes.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Returns whether the text is empty.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -4,7 +4,7 @@
 //! Our own parsers reserve [`Room`] for what they find and stop when there is none left. The markdown parser
 //! cannot be stopped, so the most it can need is estimated from the bytes it reads: see [`nodes`](super::nodes). The
 //! figures were fitted to the memory that hundreds of kinds of hostile text took. `make costs` measures them
-//! again; `tests/costs.rs` measures a few.
+//! again; `tests/document/room.rs` measures a few.
 
 /// The memory that a document may take.
 pub(super) struct Room {

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::block::{Block, BlockKind};
 use super::line;
-use super::parsed::Parsed;
+use super::parsed::ParsedBody;
 use super::room::{self, Room};
 use super::white_space::is_blank;
 
-pub(super) fn parse(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
-    let mut parsed = Parsed::default();
+pub(super) fn parse(text: &str, body: Range<usize>, room: &mut Room) -> ParsedBody {
+    let mut parsed = ParsedBody::default();
     let mut paragraph: Option<Range<usize>> = None;
     let mut start = body.start;
     for line in line::split(&text[body]) {

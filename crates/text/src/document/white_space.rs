@@ -9,16 +9,12 @@ use super::line;
 pub const MAX_TITLE: usize = 300;
 
 /// Returns whether a text contains only Unicode white space.
-#[doc(hidden)] // The tests and the harness need it.
-#[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.trim_start().is_empty()
 }
 
 /// Returns a range without white space at its end and without blank lines at its start. The indentation of its
 /// first line stays, because it is significant in markdown.
-#[doc(hidden)] // The tests and the harness need it.
-#[must_use]
 pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let kept = slice.trim_end();

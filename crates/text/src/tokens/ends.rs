@@ -55,13 +55,11 @@ impl Ends {
     }
 
     /// Returns the number of ends.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.before.last().map_or(0, |&all| all as usize) + self.again.len()
     }
 
     /// Returns whether there are no ends.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -47,9 +47,6 @@ struct Split {
 
 impl<'a> Sizer<'a> {
     /// Counts a document once and returns a ruler for its ranges.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::ends`].
     pub fn measure<'d>(&self, document: &'d Document) -> Result<Ruler<'d>>
     where
         'a: 'd,
@@ -83,21 +80,16 @@ impl<'d> Ruler<'d> {
     }
 
     /// Returns the document that it measures.
-    #[must_use]
     pub fn document(&self) -> &'d Document {
         self.document
     }
 
     /// Returns the sizer that it measures with.
-    #[must_use]
     pub fn sizer(&self) -> Sizer<'d> {
         self.sizer
     }
 
     /// Returns the size of a range whose ends are character boundaries: exactly that of its text alone.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::count`].
     pub fn size(&self, range: Range<usize>) -> Result<usize> {
         self.sum(self.leaves_out(), "", &range, "", |_, part, _| self.size_of(part))
     }
@@ -117,9 +109,6 @@ impl<'d> Ruler<'d> {
 
     /// Returns the size of a range between two texts: exactly that of all three as one text. For an estimate, it is
     /// the sum of the three sizes, because code blocks are only known for the range.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::count`].
     pub fn size_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
         if prefix.is_empty() && suffix.is_empty() {
             return self.size(range);
@@ -168,9 +157,6 @@ impl<'d> Ruler<'d> {
 
     /// Returns [`size_between`](Self::size_between) in tokens of the sizer's encoding, regardless of the ruler's
     /// unit. If the unit is not tokens, the three texts are counted.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::count`].
     pub fn tokens_between(&self, prefix: &str, range: Range<usize>, suffix: &str) -> Result<usize> {
         match self.sizer.measure {
             Measure::Tokens => self.size_between(prefix, range, suffix),
@@ -184,9 +170,6 @@ impl<'d> Ruler<'d> {
     /// an estimate are words outside of code and, inside code, groups of as many characters as count as a token.
     /// Every offset is a character boundary: the end of a token inside a character is moved to the nearer side. The
     /// last offset is the end of the range. An inline URL is part of the atom before it, or of the first one.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::ends`].
     pub fn atoms(&self, range: &Range<usize>) -> Result<Vec<usize>> {
         let urls = if self.leaves_out() { self.document.data_urls_in(range) } else { &[] };
         let mut atoms = Vec::new();
@@ -245,7 +228,6 @@ impl<'d> Ruler<'d> {
     }
 
     /// Returns how many atoms fit in `size`, whichever atoms they are.
-    #[must_use]
     pub(crate) fn atoms_in(&self, size: usize) -> usize {
         match self.index {
             Index::Words { .. } => words_in(size),
@@ -254,7 +236,6 @@ impl<'d> Ruler<'d> {
     }
 
     /// Returns an upper bound for the number of atoms in a text of at most `size`.
-    #[must_use]
     pub(crate) fn most_atoms_in(&self, size: usize) -> usize {
         match &self.index {
             Index::Words { code, .. } if code.blocks.is_empty() => words_in(size),

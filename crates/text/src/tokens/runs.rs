@@ -36,7 +36,7 @@ pub(super) fn token_lengths(text: &[u8], mut encode: impl FnMut(&[u8], &mut Vec<
 }
 
 /// A part of a run that is omitted.
-struct Cut {
+struct RunCut {
     left_out: Range<usize>,
     /// The rest of the run, in the shortened text.
     kept: Range<usize>,
@@ -46,8 +46,8 @@ struct Cut {
 
 /// Returns the parts to omit from a text: from each long run, as many tokens as possible while at least [`KEPT`]
 /// bytes remain.
-fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mut Vec<u32>) -> Vec<Cut> {
-    let mut cuts: Vec<Cut> = Vec::new();
+fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mut Vec<u32>) -> Vec<RunCut> {
+    let mut cuts: Vec<RunCut> = Vec::new();
     let mut left_out = 0;
     let mut at = 0;
     // Only one byte in `KEPT` is checked; a long run contains at least two of these.
@@ -67,7 +67,7 @@ fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mu
             let cut = start + KEPT / 2..start + KEPT / 2 + tokens * token as usize;
             let kept = start - left_out..end - left_out - cut.len();
             left_out += cut.len();
-            cuts.push(Cut { left_out: cut, kept, token });
+            cuts.push(RunCut { left_out: cut, kept, token });
         }
         at = end;
     }
@@ -76,12 +76,12 @@ fn cuts(text: &[u8], encode: &mut impl FnMut(&[u8], &mut Vec<u32>), scratch: &mu
 
 /// Computes the token lengths of the whole text from those of the shortened one. Returns `None` if a run does not
 /// contain two equal consecutive tokens.
-fn put_back(cuts: &[Cut], short: &[u32], lengths: &mut Vec<u32>) -> Option<()> {
+fn put_back(cuts: &[RunCut], short: &[u32], lengths: &mut Vec<u32>) -> Option<()> {
     let mut cuts = cuts.iter().peekable();
     let (mut start, mut last) = (0, 0);
     for &length in short {
         let end = start + length as usize;
-        let repeats = |cut: &&Cut| {
+        let repeats = |cut: &&RunCut| {
             length == cut.token && last == length && start >= cut.kept.start + length as usize && end <= cut.kept.end
         };
         if let Some(cut) = cuts.next_if(repeats) {

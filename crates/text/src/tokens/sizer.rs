@@ -42,10 +42,12 @@ impl<'a> Sizer<'a> {
             Unit::Words => Measure::Words,
             Unit::Estimate => Measure::Estimate,
             Unit::Lines => Measure::Lines,
-            Unit::Model => Measure::Model(model.ok_or_else(|| Error::Setting {
-                origin: "unit".to_owned(),
-                problem: "`model` counts an embedding model's tokens, but no model is set".to_owned(),
-                help: "add --model FOLDER|HUB_ID".to_owned(),
+            Unit::Model => Measure::Model(model.ok_or_else(|| {
+                Error::setting(
+                    "unit",
+                    "`model` counts an embedding model's tokens, but no model is set",
+                    "add --model FOLDER|HUB_ID",
+                )
             })?),
         };
         Ok(Self { measure, encoding })
@@ -58,9 +60,6 @@ impl<'a> Sizer<'a> {
 
     /// Returns the size of a text that is not part of a document. Its code blocks are not known, so an estimate is
     /// the larger of its sizes as prose and as code. Inline `data:` URLs count as nothing, except in lines.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::count`].
     pub fn size(&self, text: &str) -> Result<usize> {
         match self.measure {
             Measure::Lines => Ok(line::split(text).count()),
@@ -86,9 +85,6 @@ impl<'a> Sizer<'a> {
     /// Returns the end of a text: as many of its last atoms (characters, tokens, words, lines) as fit in `size`. It
     /// starts at a character boundary, the nearest one if a token starts inside a character, and, except in lines,
     /// after the last inline `data:` URL.
-    ///
-    /// # Errors
-    /// Those of [`TokenCounter::ends`].
     pub fn suffix<'t>(&self, text: &'t str, size: usize) -> Result<&'t str> {
         let Some(last) = size.checked_sub(1) else { return Ok("") };
         let is_lines = matches!(self.measure, Measure::Lines);

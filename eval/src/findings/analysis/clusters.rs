@@ -51,25 +51,21 @@ impl Clusters {
     }
 
     /// Returns the cluster of the question at a position.
-    #[must_use]
     pub fn number(&self, question: usize) -> usize {
         self.numbers[question]
     }
 
     /// Returns the number of clusters.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
     /// Returns whether there are no questions.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Returns the number of places that contain the evidence, if there are too few of them for clusters.
-    #[must_use]
     pub fn too_few(&self) -> Option<usize> {
         self.too_few
     }

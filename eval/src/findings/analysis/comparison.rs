@@ -10,7 +10,6 @@ use crate::score::stats::{Bootstrap, ClusteredValues, Interval, PermutationTest,
 ///
 /// With Holm's correction, more than [`Scoring::permutations`] permutations are drawn if there are so many pairs
 /// that otherwise even the smallest possible p would not stay below 1 − confidence after correction.
-#[must_use]
 pub fn compare(differences: &[ClusteredValues], scoring: &Scoring) -> Vec<Comparison> {
     let differs = |row: &&ClusteredValues| row.sums().iter().any(|&difference| difference != 0.0);
     let rows: Vec<&ClusteredValues> = differences.iter().filter(differs).collect();

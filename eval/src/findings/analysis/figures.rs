@@ -1,7 +1,6 @@
 //! Formats numbers for people.
 
 /// Formats a number with the digits that matter: three decimals below 10, none from 1,000 on.
-#[must_use]
 pub fn figure(value: f64) -> String {
     let digits = match value.abs() {
         size if size < 10.0 => 3,

@@ -4,14 +4,12 @@ use crate::data::report::{Cell, Report};
 
 /// Returns 1 if a larger value of the metric is better, else −1. A metric that the report does not describe counts
 /// as higher-is-better.
-#[must_use]
 pub fn direction(report: &Report, metric: &str) -> f64 {
     if report.metric(metric).is_none_or(|metric| metric.higher_is_better) { 1.0 } else { -1.0 }
 }
 
 /// Returns the positions of the cells that have the primary metric, best first. If the questions are synthetic,
 /// keyword search comes last, because these questions share words with the text.
-#[must_use]
 pub fn ranked(report: &Report) -> Vec<usize> {
     let direction = direction(report, &report.scoring.primary);
     // Means that differ only by rounding are equal.

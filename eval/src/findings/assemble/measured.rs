@@ -36,11 +36,7 @@ impl MeasuredRun {
     /// # Errors
     /// [`Error::Setting`] if the labels or the corpus changed since the run, or if a record is missing.
     pub fn read(folder: &Path, run: Run, labelled: Labelled) -> Result<Self> {
-        let wrong = |problem: &str| Error::Setting {
-            origin: folder.display().to_string(),
-            problem: problem.to_owned(),
-            help: "run the sweep again".to_owned(),
-        };
+        let wrong = |problem: &str| Error::setting(folder.display().to_string(), problem, "run the sweep again");
         if run.hashes != labelled.hashes {
             return Err(wrong("its questions or documents have changed since the sweep"));
         }
@@ -71,7 +67,6 @@ impl MeasuredRun {
     }
 
     /// Scores the run.
-    #[must_use]
     pub fn report(&self) -> Report {
         let Self { run, labelled, judge, records, chunks } = self;
         let omegas: Vec<Vec<Option<f64>>> =
@@ -134,7 +129,6 @@ impl MeasuredRun {
     }
 
     /// Names what a cell hands over for a question, as `path:line-line`. Returns nothing if the run does not have both.
-    #[must_use]
     pub fn handed_over(&self, cell: &str, query: &str) -> Vec<String> {
         let cell = self.run.cells.iter().find(|known| known.id == cell);
         let query = self.labelled.labels.queries.iter().position(|known| known.id == query);

@@ -32,7 +32,6 @@ fn search_name(name: &str) -> String {
 
 impl MeasuredRun {
     /// Returns the number of ways to search, summed over all datasets.
-    #[must_use]
     pub fn searches(&self) -> usize {
         self.records.iter().map(|record| record.variants.len()).sum()
     }

@@ -120,11 +120,11 @@ fn same_scoring(before: &Report, after: &Report) -> Result<()> {
     };
     for ((name, one), (_, other)) in rules(before).into_iter().zip(rules(after)) {
         if one != other {
-            return Err(Error::Setting {
-                origin: format!("scoring.{name}"),
-                problem: format!("is `{one}` in one run and `{other}` in the other: their figures cannot be compared"),
-                help: "score both runs by the same rule".to_owned(),
-            });
+            return Err(Error::setting(
+                format!("scoring.{name}"),
+                format!("is `{one}` in one run and `{other}` in the other: their figures cannot be compared"),
+                "score both runs by the same rule",
+            ));
         }
     }
     Ok(())

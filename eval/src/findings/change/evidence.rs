@@ -100,7 +100,6 @@ impl Loss {
     }
 
     /// Says what happened, as part of a sentence.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::NoDocument => "the document is missing",
@@ -113,7 +112,6 @@ impl Loss {
 
 impl LostQuestion {
     /// Names each document with what happened, as in `guide/a.md: the text is missing`.
-    #[must_use]
     pub fn places(&self) -> String {
         let mut places: Vec<String> = Vec::new();
         for LostReference { loss, doc_id, .. } in &self.references {
@@ -144,12 +142,11 @@ impl Evidence {
         let same = |of: fn(&LabelsRecord) -> &String| of(&before.labels) == of(&after.labels);
         let unchanged = same(|labels| &labels.queries_hash) && same(|labels| &labels.corpus_hash);
         if after.labelled.is_empty() && drifted(after) > 0 && !unchanged {
-            return Err(Error::Setting {
-                origin: "the later run".to_owned(),
-                problem: "does not say which questions lost their evidence: an earlier version wrote its report"
-                    .to_owned(),
-                help: "`chunkmill-eval report RUN` scores the run again and writes a new report".to_owned(),
-            });
+            return Err(Error::setting(
+                "the later run",
+                "does not say which questions lost their evidence: an earlier version wrote its report",
+                "`chunkmill-eval report RUN` scores the run again and writes a new report",
+            ));
         }
         let then = asked(before);
         let now: HashMap<(&str, &str), Option<&LabelledQuestion>> =
@@ -195,7 +192,6 @@ impl Evidence {
     }
 
     /// Says how many questions lost evidence, as in `3 of 203 questions lost their evidence`; `None` if none did.
-    #[must_use]
     pub fn loss(&self) -> Option<String> {
         let part = self.lost.iter().filter(|lost| lost.kept > 0.0).count();
         let all = self.lost.len() - part;
@@ -209,7 +205,6 @@ impl Evidence {
     }
 
     /// Says how the evidence was lost, with numbers of questions: `30 gone from the documents, 3 reworded`.
-    #[must_use]
     pub fn kinds(&self) -> String {
         let kinds = [
             (&[Loss::NoDocument, Loss::Gone][..], "gone from the documents"),
@@ -226,7 +221,6 @@ impl Evidence {
     }
 
     /// Says what else became of the evidence, one sentence each. None of it is a loss.
-    #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let ids = |named: &[NamedQuestion]| {

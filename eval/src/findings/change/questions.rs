@@ -51,11 +51,11 @@ impl<'r> CommonQuestions<'r> {
             }
         }
         if common.is_empty() && lost.is_empty() {
-            return Err(Error::Setting {
-                origin: "the two runs".to_owned(),
-                problem: "have no question in common, so nothing can be compared".to_owned(),
-                help: "sweep both over the same set of labels".to_owned(),
-            });
+            return Err(Error::setting(
+                "the two runs",
+                "have no question in common, so nothing can be compared",
+                "sweep both over the same set of labels",
+            ));
         }
         Ok(Self { common, lost })
     }

@@ -21,11 +21,11 @@ pub fn gate(run: &Report, baseline: &Report, thresholds: &Thresholds) -> Result<
     thresholds.check("thresholds")?;
     let drops = thresholds.drops(baseline)?;
     if baseline.cells.is_empty() || drops.is_empty() {
-        return Err(Error::Setting {
-            origin: "the baseline".to_owned(),
-            problem: "has no values to compare with".to_owned(),
-            help: "name a run whose questions could be scored".to_owned(),
-        });
+        return Err(Error::setting(
+            "the baseline",
+            "has no values to compare with",
+            "name a run whose questions could be scored",
+        ));
     }
     let metrics: Vec<String> = drops.iter().map(|(name, _)| name.clone()).collect();
     let found = changes(baseline, run, &metrics)?;

@@ -39,13 +39,11 @@ impl Outcome {
     }
 
     /// Returns whether more questions lost evidence than is allowed.
-    #[must_use]
     pub fn lost_too_much(&self) -> bool {
         self.evidence.lost.len() > self.allow_lost
     }
 
     /// Says in a line whether the gate was passed, and why not.
-    #[must_use]
     pub fn verdict(&self) -> String {
         let (failed, unsure) = (self.by_state(State::Failed).count(), self.by_state(State::Unsure).count());
         let checks = count(self.checks.len(), "check");
@@ -75,7 +73,6 @@ impl Outcome {
     }
 
     /// Returns the name of each check, with the failure if it failed, as test reports need it.
-    #[must_use]
     pub fn named(&self) -> Vec<(String, Option<String>)> {
         let named = |check: &Check| {
             let failure = (check.state == State::Failed).then(|| check.text.clone());

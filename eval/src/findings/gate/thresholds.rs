@@ -51,11 +51,8 @@ impl Thresholds {
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(Error::named(path, TABLE))?;
         let origin = path.display().to_string();
-        let read: Self = toml::from_str(&text).map_err(|error| Error::Setting {
-            origin: origin.clone(),
-            problem: error.to_string().trim_end().to_owned(),
-            help: TABLE.to_owned(),
-        })?;
+        let read: Self = toml::from_str(&text)
+            .map_err(|error| Error::setting(origin.clone(), error.to_string().trim_end().to_owned(), TABLE))?;
         read.check(&origin)?;
         Ok(read)
     }
@@ -70,11 +67,11 @@ impl Thresholds {
         let ratios = ratios.map(|(name, ratio)| (name, ratio, ratio >= 1.0));
         match drops.chain(ratios).find(|(.., fits)| !fits) {
             None => Ok(()),
-            Some((name, number, _)) => Err(Error::Setting {
-                origin: origin.to_owned(),
-                problem: format!("{name} is {number}"),
-                help: "a drop is a number from 0 up; max_slower and max_larger are ratios from 1 up, or inf".to_owned(),
-            }),
+            Some((name, number, _)) => Err(Error::setting(
+                origin,
+                format!("{name} is {number}"),
+                "a drop is a number from 0 up; max_slower and max_larger are ratios from 1 up, or inf",
+            )),
         }
     }
 
@@ -87,11 +84,11 @@ impl Thresholds {
         let primary = baseline.scoring.primary.as_str();
         if let Some(unknown) = self.max_drop.keys().find(|name| !has(name)) {
             let known: Vec<&str> = baseline.metrics.iter().map(|metric| metric.name.as_str()).collect();
-            return Err(Error::Setting {
-                origin: "max_drop".to_owned(),
-                problem: format!("the baseline has no metric `{unknown}`"),
-                help: format!("it has {}", choices(unknown, &known)),
-            });
+            return Err(Error::setting(
+                "max_drop",
+                format!("the baseline has no metric `{unknown}`"),
+                format!("it has {}", choices(unknown, &known)),
+            ));
         }
         let mut drops: BTreeMap<&str, f64> = self.max_drop.iter().map(|(name, &drop)| (name.as_str(), drop)).collect();
         if drops.is_empty() {

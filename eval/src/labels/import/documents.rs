@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use chunkmill::corpus::{self, Filter, Quarantined, Root};
+use chunkmill::corpus::{self, Filter, QuarantinedDocument, Root};
 use chunkmill::document::{DEFAULT_COLLECTION, Layer, Origin};
 use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
@@ -19,7 +19,7 @@ pub struct Documents {
     /// The decoded documents, with those ids.
     pub read: Vec<(Origin, Layer)>,
     /// Documents that cannot be read, and are therefore not in the set.
-    pub unreadable: Vec<Quarantined>,
+    pub unreadable: Vec<QuarantinedDocument>,
 }
 
 /// Reads the documents below `roots`, all at once. Documents of a named root `NAME=PATH` are below `NAME/` in the
@@ -38,11 +38,11 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
             Ok((origin, layer)) => {
                 let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
                 if documents.bytes.insert(id.clone(), bytes).is_some() {
-                    return Err(Error::Setting {
-                        origin: "documents".to_owned(),
-                        problem: format!("two documents would have the path `{id}` in the set"),
-                        help: "give the roots different names: manual=PATH".to_owned(),
-                    });
+                    return Err(Error::setting(
+                        "documents",
+                        format!("two documents would have the path `{id}` in the set"),
+                        "give the roots different names: manual=PATH",
+                    ));
                 }
                 documents.read.push((Origin { doc_id: id.into(), ..origin }, layer));
             }

@@ -51,11 +51,10 @@ impl Flaws {
             more => format!(", and {} cannot be used either", count(more, "more row")),
         };
         let problem = format!("{problem}{rest}; nothing is left to import");
-        Some(Error::Setting { origin, problem, help: help.to_owned() })
+        Some(Error::setting(origin, problem, help))
     }
 
     /// Describes the flaws that are named, a line for each, and counts the rest.
-    #[must_use]
     pub fn describe(&self, what: &str) -> String {
         let named = self.first.iter().map(|flaw| format!("warning: {what}: {}: {}\n", flaw.origin, flaw.problem));
         let more = self.count - self.first.len();

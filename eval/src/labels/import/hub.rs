@@ -36,11 +36,7 @@ struct HubSet {
 /// announced.
 pub fn fetched(path: &Path) -> Result<Cow<'_, Path>> {
     let Some(name) = path.to_str().and_then(|path| path.strip_prefix(SCHEME)) else { return Ok(path.into()) };
-    let wrong = |problem: String, help: &str| Error::Setting {
-        origin: path.display().to_string(),
-        problem,
-        help: help.to_owned(),
-    };
+    let wrong = |problem: String, help: &str| Error::setting(path.display().to_string(), problem, help);
     let named = parse(name).ok_or_else(|| wrong("does not name a set on a hub".to_owned(), NAME))?;
     let set = Repository::new(Kind::Dataset, &format!("{}/{}", named.owner, named.name), &named.revision);
     let snapshot = set

@@ -67,19 +67,21 @@ impl ImportedSet {
     pub fn write(&self, set: &Path) -> Result<()> {
         refuse_other_folders(set)?;
         if self.queries.is_empty() {
-            return Err(self.left_out.error().unwrap_or_else(|| Error::Setting {
-                origin: set.display().to_string(),
-                problem: "no question has evidence, so there is nothing to write".to_owned(),
-                help: "check that questions and judgements belong together".to_owned(),
+            return Err(self.left_out.error().unwrap_or_else(|| {
+                Error::setting(
+                    set.display().to_string(),
+                    "no question has evidence, so there is nothing to write",
+                    "check that questions and judgements belong together",
+                )
             }));
         }
         let mut ids = HashSet::new();
         if let Some(twice) = self.queries.iter().find(|query| !ids.insert(&query.id)) {
-            return Err(Error::Setting {
-                origin: format!("question `{}`", twice.id),
-                problem: "the id was used before".to_owned(),
-                help: "import files that share no questions".to_owned(),
-            });
+            return Err(Error::setting(
+                format!("question `{}`", twice.id),
+                "the id was used before",
+                "import files that share no questions",
+            ));
         }
         let queries = to_jsonl(&self.queries)?;
         let staging = stage(set)?;
@@ -99,9 +101,9 @@ fn refuse_other_folders(set: &Path) -> Result<()> {
     if was_interrupted(set) || is_set(set) || empty {
         return Ok(());
     }
-    Err(Error::Setting {
-        origin: set.display().to_string(),
-        problem: format!("is not empty and not a set of labels ({CORPUS}/ and {QUERIES})"),
-        help: "name a new folder with -o".to_owned(),
-    })
+    Err(Error::setting(
+        set.display().to_string(),
+        format!("is not empty and not a set of labels ({CORPUS}/ and {QUERIES})"),
+        "name a new folder with -o",
+    ))
 }

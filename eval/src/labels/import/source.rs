@@ -82,7 +82,7 @@ impl Source {
 
     /// Creates an error for this line.
     pub(super) fn wrong(&self, line: impl std::fmt::Display, problem: impl Into<String>, help: &str) -> Error {
-        Error::Setting { origin: self.at(line), problem: problem.into(), help: help.to_owned() }
+        Error::setting(self.at(line), problem, help)
     }
 }
 

@@ -111,11 +111,11 @@ pub(super) fn of_split(folder: &Path, files: &[PathBuf], split: Option<&str>) ->
     };
     if found.is_empty() {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-        return Err(Error::Setting {
-            origin: folder.display().to_string(),
-            problem: format!("no file belongs to split `{}`", split.unwrap_or_default()),
-            help: format!("the files are {}", names.join(", ")),
-        });
+        return Err(Error::setting(
+            folder.display().to_string(),
+            format!("no file belongs to split `{}`", split.unwrap_or_default()),
+            format!("the files are {}", names.join(", ")),
+        ));
     }
     Ok(found)
 }
@@ -135,11 +135,7 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     if found.is_empty() {
-        return Err(Error::Setting {
-            origin: folder.display().to_string(),
-            problem: "has no tables".to_owned(),
-            help: TABLES.to_owned(),
-        });
+        return Err(Error::setting(folder.display().to_string(), "has no tables", TABLES));
     }
     Ok(found)
 }
@@ -177,11 +173,7 @@ pub(super) fn each(
                 }
             }
             None => {
-                return Err(Error::Setting {
-                    origin: file.display().to_string(),
-                    problem: "is not a table".to_owned(),
-                    help: TABLES.to_owned(),
-                });
+                return Err(Error::setting(file.display().to_string(), "is not a table", TABLES));
             }
         }
     }
@@ -290,10 +282,8 @@ fn columns(file: &Path, delimiter: u8, help: &'static str, visit: &mut Visit<'_>
 
 /// Reads a Parquet file. Its reader is not ours, and a damaged file may make it panic: that is an error of the file.
 fn parquet(file: &Path, visit: &mut Visit<'_>) -> Result<()> {
-    let wrong = |problem: String| Error::Setting {
-        origin: file.display().to_string(),
-        problem: format!("cannot be read as Parquet: {problem}"),
-        help: PARQUET.to_owned(),
+    let wrong = |problem: String| {
+        Error::setting(file.display().to_string(), format!("cannot be read as Parquet: {problem}"), PARQUET)
     };
     let opened = File::open(file).map_err(Error::named(file, TABLES))?;
     let (mut reader, codecs) = caught(|| batches(opened)).flatten().map_err(wrong)?;

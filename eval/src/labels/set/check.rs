@@ -29,7 +29,6 @@ pub struct ScorablePlace<'a> {
 impl LabelSet {
     /// Compares every place of every reference with the corpus, in the order of the set. A text that is not in its
     /// document any more is followed into the others.
-    #[must_use]
     pub fn check(&self, corpus: &Corpus) -> Vec<PlaceCheck> {
         let mut checked = Vec::new();
         for (query, Query { references, .. }) in self.queries.iter().enumerate() {
@@ -52,7 +51,6 @@ impl LabelSet {
 
     /// Returns the scorable references of each question, with their scorable alternatives. A question whose
     /// evidence has all drifted has none, and must be left out of means.
-    #[must_use]
     pub fn scored<'a>(&'a self, checked: &'a [PlaceCheck]) -> Vec<Vec<ScorableReference<'a>>> {
         let mut scored: Vec<Vec<ScorableReference<'a>>> = vec![Vec::new(); self.queries.len()];
         for same in checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)) {

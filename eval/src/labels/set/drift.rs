@@ -41,7 +41,6 @@ pub enum PlaceState {
 
 impl PlaceState {
     /// Returns a short stable word for machines.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -54,13 +53,11 @@ impl PlaceState {
     }
 
     /// Returns whether it must be labelled again before it can be scored.
-    #[must_use]
     pub fn has_drifted(&self) -> bool {
         !matches!(self, Self::Valid | Self::Moved(_) | Self::Elsewhere(..))
     }
 
     /// Describes the state in words.
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Self::Valid => "as labelled".to_owned(),
@@ -248,7 +245,6 @@ pub struct PlaceCheck {
 
 impl PlaceCheck {
     /// Returns its question and its place in a set of labels.
-    #[must_use]
     pub fn of<'l>(&self, labels: &'l LabelSet) -> (&'l Query, &'l Place) {
         let query = &labels.queries[self.query];
         (query, &query.references[self.reference].any[self.alternative][self.place])

@@ -32,19 +32,16 @@ fn part(set: &Path, name: &str) -> PathBuf {
 }
 
 /// Returns the folder of a set's documents.
-#[must_use]
 pub fn corpus_of(set: &Path) -> PathBuf {
     part(set, CORPUS)
 }
 
 /// Returns the file of a set's questions.
-#[must_use]
 pub fn queries_of(set: &Path) -> PathBuf {
     part(set, QUERIES)
 }
 
 /// Returns whether a folder contains a set: documents and questions.
-#[must_use]
 pub fn is_set(folder: &Path) -> bool {
     corpus_of(folder).is_dir() && queries_of(folder).is_file()
 }

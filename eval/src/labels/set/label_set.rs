@@ -53,12 +53,14 @@ impl LabelSet {
         let mut ids = HashSet::new();
         let mut corpus = None;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |problem: String| Error::Setting {
-                origin: format!("{}:{}", file.display(), index + 1),
-                problem,
-                help: format!(
-                    r#"a line is {{"query_id", "query", "references": [{{"doc_id", "start", "end", "text", "grade"?}}], "grade"?, "tags"?}}; {REFERENCE}; a reference may be {{"any": [places], "grade"?}}"#
-                ),
+            let wrong = |problem: String| {
+                Error::setting(
+                    format!("{}:{}", file.display(), index + 1),
+                    problem,
+                    format!(
+                        r#"a line is {{"query_id", "query", "references": [{{"doc_id", "start", "end", "text", "grade"?}}], "grade"?, "tags"?}}; {REFERENCE}; a reference may be {{"any": [places], "grade"?}}"#
+                    ),
+                )
             };
             let mut query = Query::parse(line).map_err(wrong)?;
             if !query.is_located() {

@@ -18,10 +18,8 @@ pub(crate) const REFERENCE: &str = r#"a reference is {"doc_id", "start", "end", 
 pub fn to_jsonl(queries: &[Query]) -> Result<String> {
     let mut text = String::new();
     for query in queries {
-        let wrong = |problem: String| Error::Setting {
-            origin: format!("question `{}`", query.id),
-            problem,
-            help: "it cannot be written as a label".to_owned(),
+        let wrong = |problem: String| {
+            Error::setting(format!("question `{}`", query.id), problem, "it cannot be written as a label")
         };
         Query::try_from(WireQuery::from(query)).map_err(wrong)?;
         text += &serde_json::to_string(&WireQuery::from(query)).map_err(|e| wrong(e.to_string()))?;

@@ -113,19 +113,16 @@ impl Query {
     }
 
     /// Returns whether it was made up from the corpus.
-    #[must_use]
     pub fn is_synthetic(&self) -> bool {
         self.tags.iter().any(|tag| tag == SYNTHETIC)
     }
 
     /// Returns whether all its evidence was chosen from passages that search proposed.
-    #[must_use]
     pub fn is_proposed(&self) -> bool {
         self.references.iter().all(|reference| reference.proposed)
     }
 
     /// Returns the grade of one of its references, above 0.
-    #[must_use]
     pub fn grade_of(&self, reference: &Reference) -> f64 {
         reference.grade.unwrap_or(self.grade)
     }

@@ -28,7 +28,6 @@ impl Kind {
     pub const ALL: [Self; 3] = [Self::Heading, Self::Sentence, Self::Title];
 
     /// Returns the name used in settings and as the tag of its questions.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Heading => "heading",

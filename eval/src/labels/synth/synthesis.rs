@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use chunkmill::corpus::{Filter, Quarantined, Root};
+use chunkmill::corpus::{Filter, QuarantinedDocument, Root};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
@@ -31,7 +31,7 @@ pub struct Synthesis {
     /// The documents, byte for byte, and the questions, in order of their evidence.
     pub set: ImportedSet,
     /// Documents that could not be read and are therefore not in the set.
-    pub unreadable: Vec<Quarantined>,
+    pub unreadable: Vec<QuarantinedDocument>,
     /// Number of chosen questions of each kind, by its name.
     pub kinds: BTreeMap<&'static str, usize>,
     /// Number of documents with questions.
@@ -74,15 +74,15 @@ pub fn refuse_real_labels(set: &Path) -> Result<()> {
     if !queries_of(set).is_file() || LabelSet::read(set)?.queries.iter().all(Query::is_synthetic) {
         return Ok(());
     }
-    Err(Error::Setting {
-        origin: set.display().to_string(),
-        problem: "contains questions that were not made by synth and would be replaced".to_owned(),
-        help: "name a new folder with -o".to_owned(),
-    })
+    Err(Error::setting(
+        set.display().to_string(),
+        "contains questions that were not made by synth and would be replaced",
+        "name a new folder with -o",
+    ))
 }
 
 fn wrong(problem: String, help: &str) -> Error {
-    Error::Setting { origin: "synth".to_owned(), problem, help: help.to_owned() }
+    Error::setting("synth", problem, help)
 }
 
 /// Returns all questions of these kinds that no other candidate asks too.

@@ -11,7 +11,6 @@ use super::spans::Span;
 /// share is paid for twice, as in a language model's context.
 ///
 /// Recall and precision at the budget are [`text`](super::text()) of the returned spans. Source: ours.
-#[must_use]
 pub fn within_budget(results: &[(Span, usize)], budget: usize) -> Vec<Span> {
     let mut rest = budget;
     let mut taken = Vec::new();

@@ -21,7 +21,6 @@ pub enum Ties {
 
 /// Sorts results by descending score and breaks ties by id. Scores that are not numbers come last. `trec_eval`
 /// reads scores as 32-bit numbers; here, scores that differ at all are not a tie.
-#[must_use]
 pub fn ordered<I: Ord>(mut scored: Vec<(I, f64)>, ties: Ties) -> Vec<I> {
     let number = |score: f64| if score.is_nan() { f64::NEG_INFINITY } else { score + 0.0 };
     scored.sort_by(|(a, x), (b, y)| {
@@ -118,27 +117,23 @@ impl Ranking {
     }
 
     /// Returns 1 if a result up to `k` is relevant, else 0. `success_k` of `trec_eval`, `hit_rate@k` of ranx.
-    #[must_use]
     pub fn hit(&self, k: usize) -> f64 {
         if self.top(k).any(|brought| !brought.is_empty()) { 1.0 } else { 0.0 }
     }
 
     /// Returns the share of the targets found up to `k`. `recall_k` of `trec_eval`, `recall@k` of ranx.
-    #[must_use]
     pub fn recall(&self, k: usize) -> f64 {
         ratio(self.top(k).map(Vec::len).sum(), self.targets.len())
     }
 
     /// Returns the number of relevant results up to `k`, divided by `k` even if there are fewer results. `P_k` of
     /// `trec_eval`, `precision@k` of ranx.
-    #[must_use]
     pub fn precision(&self, k: usize) -> f64 {
         ratio(self.top(k).filter(|brought| !brought.is_empty()).count(), k)
     }
 
     /// Returns one over the rank of the first relevant result, or 0 if it is beyond `k`. The mean over questions
     /// is MRR@k. `recip_rank` of `trec_eval`, `mrr@k` of ranx.
-    #[must_use]
     pub fn reciprocal_rank(&self, k: usize) -> f64 {
         self.top(k).position(|brought| !brought.is_empty()).map_or(0.0, |at| ratio(1, at + 1))
     }
@@ -146,7 +141,6 @@ impl Ranking {
     /// Returns the sum of the precision at the rank of each target found up to `k`, divided by the number of all
     /// targets: `Σ_t precision(rank(t)) / |targets|`. The mean over questions is MAP@k. `map_cut_k` of
     /// `trec_eval`, `map@k` of ranx.
-    #[must_use]
     pub fn average_precision(&self, k: usize) -> f64 {
         let (mut relevant, mut sum) = (0, 0.0);
         for (at, brought) in self.top(k).enumerate().filter(|(_, brought)| !brought.is_empty()) {
@@ -165,7 +159,6 @@ impl Ranking {
     ///
     /// Source: Järvelin and Kekäläinen 2002, or Burges et al. 2005 ([`Gain`]). With at most one
     /// target per result, `ndcg_cut_k` of `trec_eval` and `ndcg@k` of ranx.
-    #[must_use]
     pub fn ndcg(&self, k: usize, gain: Gain) -> f64 {
         let places = self.results.iter().flat_map(|brought| if brought.is_empty() { &[0.0] } else { &brought[..] });
         let best = discounted(self.targets.iter(), k, gain);

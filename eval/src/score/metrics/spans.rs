@@ -22,7 +22,6 @@ impl Span {
     }
 
     /// Returns its length in units.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
@@ -41,25 +40,21 @@ pub struct Cover(Vec<Span>);
 
 impl Cover {
     /// Returns the spans, sorted.
-    #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.0
     }
 
     /// Returns the number of units in the set. A unit that was added twice counts once.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.0.iter().map(Span::size).sum()
     }
 
     /// Returns the number of its units that are in a span.
-    #[must_use]
     pub fn within(&self, span: &Span) -> usize {
         self.0[self.reach(span)].iter().filter_map(|own| own.shared(span)).map(|shared| shared.size()).sum()
     }
 
     /// Returns the number of units that it shares with another set.
-    #[must_use]
     pub fn common(&self, other: &Self) -> usize {
         self.0.iter().map(|span| other.within(span)).sum()
     }
@@ -103,7 +98,6 @@ impl FromIterator<Span> for Cover {
 /// Returns the parts of a text's byte range that are not white space. Chunkers trim their chunks, and a label may
 /// end in a line break, so white space should not decide whether evidence was retrieved. A range outside the text
 /// has no parts.
-#[must_use]
 pub fn solid(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let Some(part) = text.get(range.clone()) else { return Vec::new() };
     let mut words = Vec::new();

@@ -37,7 +37,6 @@ pub struct TextScores {
 /// `recall = I / W`, `precision = I / S`, `iou = I / (S + W - I)`
 ///
 /// Source: Chroma, section "Metrics"; `_scores_from_dataset_and_retrievals` in its code.
-#[must_use]
 pub fn text(wanted: &[Span], retrieved: &[Span]) -> TextScores {
     let wanted: Cover = wanted.iter().copied().collect();
     let found = wanted.common(&retrieved.iter().copied().collect());
@@ -48,7 +47,6 @@ pub fn text(wanted: &[Span], retrieved: &[Span]) -> TextScores {
 impl Target {
     /// Returns the position of the alternative text with the largest share in some retrieved text. The first one
     /// wins a tie. Returns 0 if there are no texts.
-    #[must_use]
     pub fn nearest(&self, retrieved: &Cover) -> usize {
         let share = |text: &Cover| ratio(text.common(retrieved), text.size());
         let shares = self.any.iter().map(share).enumerate();
@@ -75,7 +73,6 @@ pub enum Touch {
 /// product of both lengths.
 ///
 /// Source: Chroma, "Precision Ω"; `_full_precision_score` in its code.
-#[must_use]
 pub fn precision_omega(wanted: &[Span], chunks: &[Span], touch: Touch) -> f64 {
     let touches = |chunk: &Span, want: &Span| match touch {
         Touch::Shared => chunk.shared(want).is_some(),
@@ -106,7 +103,6 @@ pub enum EvidenceShape {
 ///
 /// Source: ours. Other tools count evidence that is spread over two results as missed, which favours large chunks
 /// by construction.
-#[must_use]
 pub fn evidence(wanted: &Cover, retrieved: &[Span], chunks: &[Span]) -> EvidenceShape {
     let size = wanted.size();
     let all_in = |spans: &[Span]| wanted.common(&spans.iter().copied().collect()) == size;

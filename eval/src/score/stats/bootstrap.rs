@@ -35,14 +35,12 @@ pub struct Interval {
 /// all questions may differ from the n that were asked, with a probability of α (Clopper & Pearson 1934, "The use of
 /// confidence or fiducial limits", one side; about 3 / n at 95 %, the "rule of three" of Hanley & Lippman-Hand 1983),
 /// and each of those may be anything.
-#[must_use]
 pub fn constant(value: f64, clusters: usize, confidence: f64) -> Interval {
     let unseen = unseen(clusters, confidence);
     Interval { lo: value * (1.0 - unseen), hi: value + (1.0 - value) * unseen }
 }
 
 /// Returns the largest share of all questions that none of `clusters` independent ones may have been from.
-#[must_use]
 pub fn unseen(clusters: usize, confidence: f64) -> f64 {
     if clusters == 0 { 1.0 } else { 1.0 - (1.0 - confidence).powf(1.0 / float(clusters)) }
 }
@@ -64,7 +62,6 @@ pub fn unseen(clusters: usize, confidence: f64) -> f64 {
 /// always stays within the range of the values and is defined for every row. With 30 clusters, the coverage of
 /// both may fall to 91 %. The expanded one, which is equally simple, reached 95.0 %, and 93.9 % over 60 clusters
 /// of four questions that resemble each other (`tests/stats.rs`).
-#[must_use]
 pub fn bootstrap(rows: &[&ClusteredValues], settings: &Bootstrap) -> Vec<Interval> {
     let filled: Vec<(Vec<f64>, Vec<f64>)> = rows.iter().map(|row| row.filled()).collect();
     let shape = |row: usize| filled[row].1.as_slice();

@@ -34,37 +34,31 @@ impl ClusteredValues {
     }
 
     /// Returns the sum of each cluster's values, by its number.
-    #[must_use]
     pub fn sums(&self) -> &[f64] {
         &self.sums
     }
 
     /// Returns the number of values in each cluster, by its number.
-    #[must_use]
     pub fn counts(&self) -> &[f64] {
         &self.counts
     }
 
     /// Returns the number of clusters with a value.
-    #[must_use]
     pub fn clusters(&self) -> usize {
         self.counts.iter().filter(|&&count| count > 0.0).count()
     }
 
     /// Returns the number of values.
-    #[must_use]
     pub fn len(&self) -> f64 {
         self.counts.iter().sum()
     }
 
     /// Returns whether there are no values.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.iter().all(|&count| count == 0.0)
     }
 
     /// Returns the arithmetic mean of all values, or 0 without values.
-    #[must_use]
     pub fn mean(&self) -> f64 {
         let count = self.len();
         if count > 0.0 { self.sums.iter().sum::<f64>() / count } else { 0.0 }
@@ -74,7 +68,6 @@ impl ClusteredValues {
     /// counts n and N values in total (Cochran 1977, "Sampling techniques", §9A.2, a ratio of cluster totals). If
     /// every value is its own cluster, this is the sample deviation over √N. Returns 0 for fewer than two
     /// clusters.
-    #[must_use]
     pub fn standard_error(&self) -> f64 {
         let clusters = self.clusters();
         if clusters < 2 {

@@ -1,13 +1,11 @@
 //! Means and deviations.
 
 /// Returns the arithmetic mean, or 0 without values.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / float(values.len()) }
 }
 
 /// Returns the population standard deviation, √(Σ(x − mean)² / n), or 0 without values.
-#[must_use]
 pub fn deviation(values: &[f64]) -> f64 {
     let center = mean(values);
     let squares: Vec<f64> = values.iter().map(|value| (value - center).powi(2)).collect();

@@ -4,7 +4,6 @@ use std::f64::consts::PI;
 
 /// Returns the probability that a standard normal variable is at most `x`, to about 1e-15: Φ(x) = ½ + φ(x) · (x +
 /// x³/3 + x⁵/(3·5) + …) (Marsaglia 2004, "Evaluating the normal distribution").
-#[must_use]
 pub fn normal_cdf(x: f64) -> f64 {
     // Beyond this, the rest is too small to change 1 in an f64.
     if x.abs() > 8.3 {
@@ -25,7 +24,6 @@ fn density(x: f64) -> f64 {
 
 /// Returns the `x` with [`normal_cdf`]`(x) = p`. `p` is kept at least 1e-15 away from 0 and 1, so the result is
 /// finite.
-#[must_use]
 pub fn normal_quantile(p: f64) -> f64 {
     // Newton's method from 0 on the upper half, where Φ is concave, approaches from below with every step.
     let upper = p.max(1.0 - p).min(1.0 - 1e-15);
@@ -43,7 +41,6 @@ pub fn normal_quantile(p: f64) -> f64 {
 /// Returns the `x` that a variable of Student's distribution with this many degrees of freedom exceeds with
 /// probability 1 − `p`. Uses the expansion of Fisher & Cornish (Abramowitz & Stegun 1964, 26.7.5), accurate to
 /// three digits from 5 degrees of freedom on.
-#[must_use]
 pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     let z = normal_quantile(p);
     let terms = [
@@ -65,7 +62,6 @@ pub const POWER: f64 = 0.8;
 ///
 /// For few questions, such as 20, the result is a few per cent too small, because it uses the normal distribution
 /// instead of Student's.
-#[must_use]
 pub fn minimum_detectable_effect(standard_error: f64, alpha: f64, power: f64) -> f64 {
     (normal_quantile(1.0 - alpha / 2.0) + normal_quantile(power)) * standard_error
 }

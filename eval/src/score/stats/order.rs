@@ -4,7 +4,6 @@ use super::mean::float;
 
 /// Returns which points of (cost, quality) are on the Pareto front: no other point costs at most as much, is at
 /// least as good, and differs in one of the two. Equal points are on the front together.
-#[must_use]
 pub fn pareto(points: &[(f64, f64)]) -> Vec<bool> {
     // Points are visited by ascending cost, and by descending quality for the same cost. A point is beaten unless
     // it is better than all points before it, or equal to the last one on the front.
@@ -26,7 +25,6 @@ pub fn pareto(points: &[(f64, f64)]) -> Vec<bool> {
 /// √((N − T)(N − U)). P pairs have the same order in both, and Q pairs the opposite order. N is the number of all
 /// pairs; T and U are the numbers of ties in the one and in the other. 1 is the same order, −1 the reverse; `None`
 /// if one of them is tied everywhere. Values without a partner are ignored.
-#[must_use]
 pub fn kendall_tau_b(one: &[f64], other: &[f64]) -> Option<f64> {
     let values: Vec<(f64, f64)> = one.iter().copied().zip(other.iter().copied()).collect();
     let sign = |from: f64, to: f64| i64::from(to > from) - i64::from(to < from);

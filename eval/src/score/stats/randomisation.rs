@@ -20,7 +20,6 @@ const ROUNDING: f64 = 1e-12;
 /// Differences of 0 have no sign. If there are at most `permutations` choices for the other `m` differences, all
 /// 2^m are evaluated and p is exact. Otherwise that many are drawn, of which `b` are as far from 0, and p is (b +
 /// 1) / (permutations + 1), which is never 0 (Phipson & Smyth 2010). Without any difference, p is 1.
-#[must_use]
 pub fn randomisation(differences: &[f64], permutations: usize, seed: u64) -> f64 {
     max_t(&[differences], permutations, seed).first().map_or(1.0, |found| found.p)
 }
@@ -44,7 +43,6 @@ pub struct PermutationTest {
 ///
 /// A row contains a difference for each question, or a sum for each cluster; rows may differ in length. The
 /// choices of signs are counted as in [`randomisation`], over the questions that differ in any row.
-#[must_use]
 pub fn max_t(rows: &[&[f64]], permutations: usize, seed: u64) -> Vec<PermutationTest> {
     let length = rows.iter().map(|row| row.len()).max().unwrap_or_default();
     let value = |row: &[f64], at: usize| row.get(at).copied().unwrap_or_default();
@@ -161,7 +159,6 @@ impl Sums {
 /// procedure"). The smallest of n is multiplied by n, the next by n − 1 and so on; none may be smaller than the
 /// one before it, nor exceed 1. If all findings below 0.05 are accepted, any of them is wrong in at most 5 % of
 /// cases, however the comparisons depend on each other.
-#[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));

@@ -19,7 +19,6 @@ const ROUNDING: f64 = 1e-12;
 /// of regions"; Hall & Miller 2009, "Using the bootstrap to quantify the authority of an empirical ranking").
 ///
 /// A row counts as the worst in a sample that contains none of its values.
-#[must_use]
 pub fn probability_best(rows: &[&ClusteredValues], settings: &Bootstrap) -> Vec<f64> {
     let clusters = rows.iter().map(|row| row.sums().len()).max().unwrap_or_default();
     let samples = settings.resamples.max(1);
@@ -76,7 +75,6 @@ pub struct HeldOut {
 /// half. This is repeated `splits` times, and each half takes both roles (Stone 1974, "Cross-validatory choice and
 /// assessment of statistical predictions"). The mean of the held-out values is what a choice by this many
 /// questions brings, without the luck of selection. Returns `None` with fewer than two clusters or without rows.
-#[must_use]
 pub fn held_out(rows: &[&ClusteredValues], splits: usize, seed: u64) -> Option<HeldOut> {
     let clusters = rows.iter().map(|row| row.sums().len()).max()?;
     if clusters < 2 || splits == 0 {

@@ -36,14 +36,12 @@ impl<'r> Baseline<'r> {
     }
 
     /// Returns what a gate with the default thresholds says, to be shown before everything else.
-    #[must_use]
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
     /// Compares the best setting by the primary metric, in words: over the questions with the same evidence and, if some
     /// was lost, over all. `None` if the baseline does not have this setting.
-    #[must_use]
     pub fn figures(&self, report: &Report) -> Option<String> {
         let best = &report.verdict.as_ref()?.best;
         let change =

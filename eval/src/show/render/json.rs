@@ -16,7 +16,6 @@ pub fn json(report: &Report) -> io::Result<String> {
 
 /// Returns the JSON Schema (draft 2020-12) of `report.json`, generated from the type itself. Readers must ignore
 /// unknown keys: new keys do not increase [`crate::data::report::FORMAT_VERSION`].
-#[must_use]
 pub fn schema() -> Value {
     schemars::schema_for!(Report).to_value()
 }

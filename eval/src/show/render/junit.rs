@@ -36,7 +36,6 @@ enum Result {
 /// first. With the outcome of a gate there are two more. `questions` has a case for each question: it fails if it was
 /// found in the baseline and is not now, even if the gate passes because that could be chance. `gate` has a case for
 /// the evidence and one for each check.
-#[must_use]
 pub fn junit(report: &Report, outcome: Option<&Outcome>) -> String {
     let mut suites = vec![("sweep", sweep(report))];
     if let Some(outcome) = outcome {

@@ -19,7 +19,6 @@ const NAMED: usize = 50;
 
 /// Renders the change against a baseline, the verdict, the best ten settings, and fused search compared with its
 /// halves.
-#[must_use]
 pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let mut text = format!("## Chunk settings for {}\n\n", escape(&report.labels.name));

@@ -38,7 +38,6 @@ pub struct Set {
 ///
 /// `own` is the id of the cell whose parts are examined. Cells with the same way to search, whose build begins with
 /// the name of its build, are variants of that cell with something changed.
-#[must_use]
 pub fn table(sets: &[Set], own: &str) -> Vec<(String, String)> {
     let mut files = vec![("table.md".to_owned(), tables(sets, own))];
     let plots = [

@@ -14,7 +14,7 @@ use crate::storage::Location;
 
 /// Counts of a part's outlines.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Outlined {
+pub(super) struct OutlineCounts {
     pub(super) quarantined: u64,
     /// Number of links, each of which becomes an edge.
     pub(super) links: u64,
@@ -26,8 +26,8 @@ pub(super) fn outlines(
     file: &FileEntry,
     facts: Option<&[Fact]>,
     findings: &mut Findings,
-) -> Option<Outlined> {
-    let mut outlined = Outlined::default();
+) -> Option<OutlineCounts> {
+    let mut outlined = OutlineCounts::default();
     let (mut documents, mut rows) = (0, 0);
     let mut damaged = |problem: String| findings.add(Check::Outline, &file.path, problem);
     let lines =

@@ -21,13 +21,13 @@ use chunkmill_text::chunk::Spec;
 use chunkmill_text::document::MAX_BYTES;
 use rayon::prelude::*;
 
-use super::{Counts, Dataset, FORMAT_VERSION, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
+use super::{Counts, Dataset, FileEntry, Manifest, QuarantineRow, Table, Texts, commit, gc};
 use crate::corpus::{self, Filter, Root, Source};
 use crate::storage::Location;
-use graph::{Ids, Outlined};
+use graph::{Ids, OutlineCounts};
 use report::Findings;
 pub use report::{Check, Finding};
-use rows::{ChunkKey, Place, Sums};
+use rows::{ChunkKey, RowsPlace, Sums};
 
 /// The result of a verification.
 #[derive(Debug, Clone)]
@@ -52,21 +52,11 @@ pub struct Verification {
 /// documents still match theirs. Nothing is changed.
 ///
 /// # Errors
-/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset has an older version, which records less than is
-/// checked here, or was replaced in the meantime; those of [`corpus::discover`].
+/// Those of [`Manifest::read`]; [`Error::Dataset`] if the dataset was replaced in the meantime; those of
+/// [`corpus::discover`].
 pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> {
     let dataset = Dataset::open(root)?;
     let manifest = dataset.manifest();
-    if manifest.format_version < FORMAT_VERSION {
-        return Err(Error::Dataset {
-            path: root.path().to_owned(),
-            problem: format!(
-                "has format version {}; this chunkmill verifies version {FORMAT_VERSION}",
-                manifest.format_version
-            ),
-            help: format!("rebuild it: chunkmill index CORPUS -o {root}"),
-        });
-    }
     let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
     let mut findings = Findings::new(root);
     let Texts { card, quarantine } = &manifest.texts;
@@ -122,7 +112,7 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
         Ok(spec)
             if spec.to_string() == record.text
                 && spec.settings() == record.settings
-                && spec.has_had(&record.fingerprint) =>
+                && spec.fingerprint() == record.fingerprint =>
         {
             return;
         }
@@ -146,12 +136,12 @@ fn sources(roots: &[Root], out: &Location) -> Result<HashMap<String, Source>> {
 }
 
 /// The results for a part's files; `None` for anything that could not be read.
-struct Checked {
+struct PartResult {
     findings: Findings,
     sums: Sums,
     keys: Vec<ChunkKey>,
     documents: Vec<u128>,
-    outlined: Option<Outlined>,
+    outlined: Option<OutlineCounts>,
     /// Whether the part's documents and chunks could be read.
     read: bool,
     edges: Option<FileEntry>,
@@ -161,7 +151,7 @@ struct Checked {
 fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings: &mut Findings) {
     let (root, manifest) = (dataset.root(), dataset.manifest());
     let parts = 0..manifest.output.files;
-    let mut checked: Vec<Checked> =
+    let mut checked: Vec<PartResult> =
         parts.clone().into_par_iter().map(|index| part(root, manifest, sources, index)).collect();
     let mut ids = Ids { read: checked.iter().map(|part| part.read).collect(), ..Ids::default() };
     ids.chunks.reserve_exact(checked.iter().map(|part| part.keys.len()).sum());
@@ -219,7 +209,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
 const OF_LIST: [&str; 2] = ["discovered", "quarantined"];
 
 /// Checks the documents, chunks and outlines of a part.
-fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, Source>>, index: usize) -> Checked {
+fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, Source>>, index: usize) -> PartResult {
     let mut findings = Findings::new(root);
     let mut intact = |folder: &'static str| {
         let file = files::in_folder(manifest, folder).nth(index)?;
@@ -231,11 +221,11 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
     let mut keys = Vec::new();
     let mut facts = documents.and_then(|file| {
         let batches = files::open(root, manifest, Table::Documents, file, &mut findings)?;
-        rows::documents(&Place { manifest, file, part: index, sources }, batches, &mut findings, &mut sums)
+        rows::documents(&RowsPlace { manifest, file, part: index, sources }, batches, &mut findings, &mut sums)
     });
     let read = chunks.and_then(|file| {
         let batches = files::open(root, manifest, Table::Chunks, file, &mut findings)?;
-        let place = Place { manifest, file, part: index, sources };
+        let place = RowsPlace { manifest, file, part: index, sources };
         rows::chunks(&place, batches, facts.as_mut(), &mut findings, &mut sums, &mut keys)
     });
     let outlined = outline_file.and_then(|file| graph::outlines(root, file, facts.as_deref(), &mut findings));
@@ -251,7 +241,7 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
         count(&format!("part {index}"), said.into_iter(), &sums, &mut findings);
     }
     let documents = facts.unwrap_or_default().iter().map(|fact| fact.id).collect();
-    Checked { findings, sums, keys, documents, outlined, read, edges: edges.cloned() }
+    PartResult { findings, sums, keys, documents, outlined, read, edges: edges.cloned() }
 }
 
 /// Returns the totals of documents and chunks, by name.

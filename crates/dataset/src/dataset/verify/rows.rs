@@ -56,7 +56,7 @@ pub(super) struct Fact {
 pub(super) type Sums = BTreeMap<&'static str, u64>;
 
 /// The place of rows, and what they are compared with.
-pub(super) struct Place<'a> {
+pub(super) struct RowsPlace<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) file: &'a FileEntry,
     pub(super) part: usize,
@@ -64,7 +64,7 @@ pub(super) struct Place<'a> {
     pub(super) sources: Option<&'a HashMap<String, Source>>,
 }
 
-impl Place<'_> {
+impl RowsPlace<'_> {
     /// Checks that a row is in the part of its document, and after the previous row.
     fn order(&self, row: &str, doc_id: &str, before: Option<Ordering>, findings: &mut Findings) {
         let part = file_of(doc_id, self.manifest.output.files);
@@ -78,9 +78,9 @@ impl Place<'_> {
 }
 
 /// The columns of a batch, with the types that the footer promised.
-struct Columns<'b>(&'b RecordBatch);
+struct ChunkColumns<'b>(&'b RecordBatch);
 
-impl<'b> Columns<'b> {
+impl<'b> ChunkColumns<'b> {
     fn text(&self, name: &str) -> Option<&'b StringArray> {
         self.0.column_by_name(name)?.as_string_opt()
     }
@@ -100,7 +100,7 @@ fn level(column: &StringArray, row: usize) -> Option<u128> {
 
 /// Checks the documents of a part. Returns the facts that their chunks are compared with, sorted by id.
 pub(super) fn documents(
-    place: &Place<'_>,
+    place: &RowsPlace<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, String>>,
     findings: &mut Findings,
     sums: &mut Sums,
@@ -110,7 +110,7 @@ pub(super) fn documents(
     let mut before: Option<String> = None;
     for batch in batches {
         let batch = batch.map_err(|problem| findings.add(Check::Footer, file, problem)).ok()?;
-        let columns = Columns(&batch);
+        let columns = ChunkColumns(&batch);
         let [ids, collections, paths] = [columns.text("doc_id")?, columns.text("collection")?, columns.text("path")?];
         let [bytes, lines, counts] = [columns.int("bytes")?, columns.int("lines")?, columns.int("chunk_count")?];
         let (hashes, levels) = (columns.text("content_hash")?, columns.text("promotion_level")?);
@@ -177,7 +177,7 @@ fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
 /// Checks the chunks of a part against the facts of its documents, which are `None` if they could not be read.
 /// Returns `None` if not all chunks could be read.
 pub(super) fn chunks(
-    place: &Place<'_>,
+    place: &RowsPlace<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, String>>,
     facts: Option<&mut Vec<Fact>>,
     findings: &mut Findings,
@@ -189,7 +189,7 @@ pub(super) fn chunks(
     let mut number = 0;
     for batch in batches {
         let batch = batch.map_err(|problem| checker.findings.add(Check::Footer, file, problem)).ok()?;
-        let columns = Columns(&batch);
+        let columns = ChunkColumns(&batch);
         let [ids, documents, contents, hashes] = [
             columns.text("chunk_id")?,
             columns.text("doc_id")?,
@@ -263,7 +263,7 @@ struct Ranges {
 
 /// The state of checking the chunks of a part.
 struct Chunks<'a> {
-    place: &'a Place<'a>,
+    place: &'a RowsPlace<'a>,
     facts: Option<&'a mut Vec<Fact>>,
     findings: &'a mut Findings,
     /// Document of the previous row.

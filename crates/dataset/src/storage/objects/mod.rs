@@ -30,7 +30,7 @@ use object_store::{
 use tokio::task::JoinSet;
 
 use super::entry::{Entry, Tag, Version};
-use super::files::{Output, Storage};
+use super::files::{OutputFile, Storage};
 use super::input::Input;
 use requests::{again, refused, wait};
 
@@ -143,7 +143,7 @@ async fn send_parts(upload: &mut dyn MultipartUpload, file: &File, size: u64) ->
 }
 
 impl Storage for ObjectStorage {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn Output>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn OutputFile>> {
         let file = tempfile::tempfile()?;
         let output = Unsent(file.try_clone()?);
         self.unsent().insert(path.to_owned(), file);
@@ -318,7 +318,7 @@ impl Write for Unsent {
     }
 }
 
-impl Output for Unsent {
+impl OutputFile for Unsent {
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -5,11 +5,13 @@ use std::io;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use chunkmill_embed::http::{Pauses, Retry};
 use tokio::runtime::{Builder, Runtime};
 
-/// First and longest pause before a retry; each pause is twice as long as the one before.
+/// Number of attempts after failures that may pass, and the pause after the first one; each is twice as long as the one
+/// before.
+const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LAST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Converts an object store's error into the system's.
 pub(super) fn refused(error: object_store::Error) -> io::Error {
@@ -35,16 +37,16 @@ pub(super) fn refused(error: object_store::Error) -> io::Error {
 
 /// Repeats an idempotent operation until it succeeds, fails permanently, or has failed too often.
 pub(super) async fn again<T, F: Future<Output = io::Result<T>>>(operation: impl Fn() -> F) -> io::Result<T> {
-    let mut pause = FIRST_PAUSE;
+    let mut pauses = Pauses::new(FIRST_PAUSE, 2, ATTEMPTS - 1);
     loop {
-        match operation().await {
-            Err(error) if error.kind() == io::ErrorKind::Other && pause <= LAST_PAUSE => {
-                tracing::debug!("request to an object store failed, retrying in {} ms: {error}", pause.as_millis());
-                tokio::time::sleep(pause).await;
-                pause *= 2;
-            }
-            done => return done,
-        }
+        let error = match operation().await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let retry = if error.kind() == io::ErrorKind::Other { Retry::After(Duration::ZERO) } else { Retry::Never };
+        let Some(pause) = pauses.after(retry) else { return Err(error) };
+        tracing::debug!("request to an object store failed, trying again in {} ms: {error}", pause.as_millis());
+        tokio::time::sleep(pause).await;
     }
 }
 

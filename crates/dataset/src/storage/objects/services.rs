@@ -32,7 +32,7 @@ pub(in crate::storage) fn storage(scheme: &str, bucket: &str) -> Result<Arc<dyn 
     if let Some(storage) = known.get(&base) {
         return Ok(Arc::<ObjectStorage>::clone(storage));
     }
-    let wrong = |problem: String, help: &str| Error::Setting { origin: base.clone(), problem, help: help.to_owned() };
+    let wrong = |problem: String, help: &str| Error::setting(base.clone(), problem, help);
     let kind = match scheme {
         "s3" => s3,
         "gs" => google,
@@ -66,9 +66,9 @@ fn timeout(service: &str) -> String {
     std::env::var(format!("{service}_TIMEOUT")).unwrap_or_else(|_| "2 minutes".to_owned())
 }
 
-type Made = object_store::Result<Arc<dyn ObjectStore>>;
+type Service = object_store::Result<Arc<dyn ObjectStore>>;
 
-fn s3(bucket: &str) -> Made {
+fn s3(bucket: &str) -> Service {
     let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry());
     // An explicit `http://` in the endpoint is intended.
     let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint).unwrap_or_default();
@@ -77,13 +77,13 @@ fn s3(bucket: &str) -> Made {
     Ok(Arc::new(builder.build()?))
 }
 
-fn google(bucket: &str) -> Made {
+fn google(bucket: &str) -> Service {
     let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry());
     let builder = builder.with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), timeout("GOOGLE"));
     Ok(Arc::new(builder.build()?))
 }
 
-fn azure(container: &str) -> Made {
+fn azure(container: &str) -> Service {
     let builder = MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retry());
     let builder = builder.with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), timeout("AZURE"));
     Ok(Arc::new(builder.build()?))

@@ -70,22 +70,21 @@ struct Edit {
 impl Normalizer<'_> {
     /// Cleans a chunk: the bytes `range` of the document, with what it repeats around them. Time is linear in its
     /// content.
-    #[must_use]
     pub fn normalize(&self, document: &Document, repeats: &Repeats, range: Range<usize>) -> String {
         let parts = parts(document, repeats, range);
         let mut text = if self.whitespace {
             let mut cleaner = Cleaner::new(document.format == Format::Markdown);
             for part in &parts {
                 match part {
-                    Part::Text(text) => cleaner.prose(&self.redacted(text)),
-                    Part::Range(range) => clean(&mut cleaner, document, range, &self.edits(document, range)),
+                    ContentPart::Text(text) => cleaner.prose(&self.redacted(text)),
+                    ContentPart::Range(range) => clean(&mut cleaner, document, range, &self.edits(document, range)),
                 }
             }
             cleaner.finish()
         } else {
-            let text = |part: &Part| match part {
-                Part::Text(text) => self.redacted(text).into_owned(),
-                Part::Range(range) => edited(&document.text, range, &self.edits(document, range)).into_owned(),
+            let text = |part: &ContentPart| match part {
+                ContentPart::Text(text) => self.redacted(text).into_owned(),
+                ContentPart::Range(range) => edited(&document.text, range, &self.edits(document, range)).into_owned(),
             };
             parts.iter().map(text).collect()
         };
@@ -102,7 +101,6 @@ impl Normalizer<'_> {
     /// Returns the absolute URL of a link or image, for a reader who does not have the document. The target must
     /// come from [`Document::links`], but not from a wikilink. `None` if it is relative and there is no base, or
     /// if it is not a URL.
-    #[must_use]
     pub fn absolute(&self, document: &Document, target: &str) -> Option<String> {
         // The characters of a password can turn this into the URL of another host, or into no URL at all.
         let target = self.redacted(target);
@@ -181,7 +179,7 @@ impl Normalizer<'_> {
 }
 
 /// Part of the content of a chunk.
-enum Part {
+enum ContentPart {
     /// Text that the document has nowhere: headings with the marks of their level, and blank lines.
     Text(String),
     /// Bytes of the document, whose structure is known.
@@ -189,15 +187,18 @@ enum Part {
 }
 
 /// Returns the parts of a chunk's content, except what it repeats after its own text.
-fn parts(document: &Document, repeats: &Repeats, range: Range<usize>) -> Vec<Part> {
-    let mut parts = vec![Part::Text(repeats.heading_lines(document)), Part::Range(repeats.opening.clone())];
+fn parts(document: &Document, repeats: &Repeats, range: Range<usize>) -> Vec<ContentPart> {
+    let mut parts =
+        vec![ContentPart::Text(repeats.heading_lines(document)), ContentPart::Range(repeats.opening.clone())];
     let mut start = range.start;
     match &repeats.overlap {
         Some(overlap) if overlap.end == range.start => start = overlap.start,
-        Some(overlap) => parts.extend([Part::Range(overlap.clone()), Part::Text(repeats.gap(range.start).to_owned())]),
+        Some(overlap) => {
+            parts.extend([ContentPart::Range(overlap.clone()), ContentPart::Text(repeats.gap(range.start).to_owned())]);
+        }
         None => {}
     }
-    parts.push(Part::Range(start..range.end));
+    parts.push(ContentPart::Range(start..range.end));
     parts
 }
 

@@ -12,7 +12,7 @@ const MAX_REGEX: usize = 500;
 
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name, a keyword or a number.
     Word,
     /// A string, character, template or regular expression.
@@ -31,7 +31,7 @@ pub(super) enum Kind {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) start: usize,
     pub(super) end: usize,
     /// Whether it is the first token on its line.
@@ -40,7 +40,7 @@ pub(super) struct Token {
 
 impl Token {
     pub(super) fn is(&self, mark: u8) -> bool {
-        self.kind == Kind::Mark(mark)
+        self.kind == TokenKind::Mark(mark)
     }
 }
 
@@ -98,29 +98,29 @@ impl<'t> Lexer<'t> {
         matches!(self.language, Language::JavaScript | Language::TypeScript)
     }
 
-    fn read(&mut self) -> (Kind, usize) {
+    fn read(&mut self) -> (TokenKind, usize) {
         let byte = self.peek(0);
         let c_like = self.language != Language::Python;
         if c_like && self.starts("//") {
-            return (Kind::Comment, self.comment_line());
+            return (TokenKind::Comment, self.comment_line());
         }
         if c_like && self.starts("/*") {
-            return (Kind::Comment, self.comment_block());
+            return (TokenKind::Comment, self.comment_block());
         }
         match byte {
-            b'#' if self.language == Language::Python => (Kind::Comment, self.line_end(self.at)),
+            b'#' if self.language == Language::Python => (TokenKind::Comment, self.line_end(self.at)),
             b'#' if self.first && matches!(self.language, Language::C | Language::Cpp) => {
-                (Kind::Directive, self.directive())
+                (TokenKind::Directive, self.directive())
             }
             b'"' | b'\'' if self.is_script() => self.script_string(byte),
             b'"' | b'\'' | b'`' => self.quote(byte),
             b'/' if self.operand && self.is_script() => {
-                self.regex().map_or((Kind::Mark(b'/'), self.at + 1), |end| (Kind::Text, end))
+                self.regex().map_or((TokenKind::Mark(b'/'), self.at + 1), |end| (TokenKind::Text, end))
             }
-            b'(' | b'[' | b'{' => (Kind::Open(byte), self.at + 1),
-            b')' | b']' | b'}' => (Kind::Close(byte), self.at + 1),
+            b'(' | b'[' | b'{' => (TokenKind::Open(byte), self.at + 1),
+            b')' | b']' | b'}' => (TokenKind::Close(byte), self.at + 1),
             _ if is_word(byte) => self.word(),
-            _ => (Kind::Mark(byte), self.at + 1),
+            _ => (TokenKind::Mark(byte), self.at + 1),
         }
     }
 
@@ -175,21 +175,21 @@ impl<'t> Lexer<'t> {
         self.end
     }
 
-    fn quote(&self, byte: u8) -> (Kind, usize) {
+    fn quote(&self, byte: u8) -> (TokenKind, usize) {
         let triple = match byte {
             b'"' => "\"\"\"",
             _ => "'''",
         };
         match (self.language, byte) {
             (Language::Python, b'"' | b'\'') | (Language::Java, b'"') if self.starts(triple) => {
-                (Kind::Text, self.long(triple))
+                (TokenKind::Text, self.long(triple))
             }
-            (Language::Rust, b'"') => (Kind::Text, self.string(b'"', true)),
+            (Language::Rust, b'"') => (TokenKind::Text, self.string(b'"', true)),
             (Language::Rust, b'\'') => self.lifetime(),
-            (Language::Go, b'`') => (Kind::Text, self.behind(self.at + 1, "`")),
-            (Language::JavaScript | Language::TypeScript, b'`') => (Kind::Text, self.template()),
-            (_, b'`') => (Kind::Mark(byte), self.at + 1),
-            _ => (Kind::Text, self.string(byte, false)),
+            (Language::Go, b'`') => (TokenKind::Text, self.behind(self.at + 1, "`")),
+            (Language::JavaScript | Language::TypeScript, b'`') => (TokenKind::Text, self.template()),
+            (_, b'`') => (TokenKind::Mark(byte), self.at + 1),
+            _ => (TokenKind::Text, self.string(byte, false)),
         }
     }
 
@@ -210,8 +210,8 @@ impl<'t> Lexer<'t> {
 
     /// Reads a JavaScript string, unless the quote is an apostrophe or an inch sign in JSX text. Quotes that are
     /// never closed are examined once: `unclosed` records how far they were searched.
-    fn script_string(&mut self, quote: u8) -> (Kind, usize) {
-        let mark = (Kind::Mark(quote), self.at + 1);
+    fn script_string(&mut self, quote: u8) -> (TokenKind, usize) {
+        let mark = (TokenKind::Mark(quote), self.at + 1);
         let unclosed = usize::from(quote == b'"');
         if self.at < self.unclosed[unclosed] || (quote == b'\'' && self.apostrophe()) {
             return mark;
@@ -222,7 +222,7 @@ impl<'t> Lexer<'t> {
         if let Some(text) = inside.strip_suffix(&[quote])
             && escapes(text) % 2 == 0
         {
-            return (Kind::Text, end);
+            return (TokenKind::Text, end);
         }
         self.unclosed[unclosed] = end;
         mark
@@ -252,9 +252,9 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads a character or a lifetime.
-    fn lifetime(&self) -> (Kind, usize) {
+    fn lifetime(&self) -> (TokenKind, usize) {
         if self.peek(1) == b'\\' {
-            return (Kind::Text, self.string(b'\'', false));
+            return (TokenKind::Text, self.string(b'\'', false));
         }
         let width = match self.peek(1) {
             0..0x80 => 1,
@@ -263,10 +263,10 @@ impl<'t> Lexer<'t> {
             0xf0.. => 4,
         };
         if self.peek(1 + width) == b'\'' && !matches!(self.peek(1), b'\n' | b'\r') {
-            return (Kind::Text, self.at + width + 2);
+            return (TokenKind::Text, self.at + width + 2);
         }
         let name = self.bytes[self.at + 1..self.end].iter().take_while(|byte| is_word(**byte)).count();
-        (Kind::Word, self.at + 1 + name)
+        (TokenKind::Word, self.at + 1 + name)
     }
 
     /// Returns the end of a template, whose expressions can contain strings and templates.
@@ -336,7 +336,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads a word, or the string that it introduces: `r"…"`, `b'x'`, `R"(…)"`.
-    fn word(&self) -> (Kind, usize) {
+    fn word(&self) -> (TokenKind, usize) {
         let mut end = self.at + self.bytes[self.at..self.end].iter().take_while(|byte| is_word(**byte)).count();
         let word = &self.bytes[self.at..end];
         let quote = self.bytes.get(end).copied().unwrap_or(0);
@@ -346,7 +346,7 @@ impl<'t> Lexer<'t> {
                 let hashes = self.bytes[end..self.end].iter().take_while(|byte| **byte == b'#').count();
                 if self.bytes.get(end + hashes) == Some(&b'"') {
                     let close = format!("\"{}", "#".repeat(hashes));
-                    return (Kind::Text, self.behind(end + hashes + 1, &close));
+                    return (TokenKind::Text, self.behind(end + hashes + 1, &close));
                 }
                 // A raw identifier: `r#type`.
                 if word == b"r" && hashes == 1 {
@@ -355,9 +355,9 @@ impl<'t> Lexer<'t> {
                 }
             }
             Language::Rust if matches!(word, b"b" | b"c") && quote == b'"' => {
-                return (Kind::Text, behind.string(b'"', true));
+                return (TokenKind::Text, behind.string(b'"', true));
             }
-            Language::Rust if word == b"b" && quote == b'\'' => return (Kind::Text, behind.string(b'\'', false)),
+            Language::Rust if word == b"b" && quote == b'\'' => return (TokenKind::Text, behind.string(b'\'', false)),
             Language::Python
                 if word.len() <= 2
                     && matches!(quote, b'"' | b'\'')
@@ -370,7 +370,7 @@ impl<'t> Lexer<'t> {
                 if let Ok(name) = std::str::from_utf8(&self.bytes[end + 1..end + 1 + name])
                     && self.bytes.get(end + 1 + name.len()) == Some(&b'(')
                 {
-                    return (Kind::Text, self.behind(end + 1 + name.len(), &format!("){name}\"")));
+                    return (TokenKind::Text, self.behind(end + 1 + name.len(), &format!("){name}\"")));
                 }
             }
             Language::Cpp | Language::C if word[0].is_ascii_digit() => {
@@ -382,12 +382,12 @@ impl<'t> Lexer<'t> {
             }
             _ => {}
         }
-        (Kind::Word, end)
+        (TokenKind::Word, end)
     }
 }
 
 /// Returns whether an operand follows this token.
-fn operand_after(kind: Kind, word: &[u8]) -> bool {
+fn operand_after(kind: TokenKind, word: &[u8]) -> bool {
     const BEFORE: [&[u8]; 14] = [
         b"return",
         b"typeof",
@@ -405,9 +405,9 @@ fn operand_after(kind: Kind, word: &[u8]) -> bool {
         b"await",
     ];
     match kind {
-        Kind::Word => BEFORE.contains(&word),
-        Kind::Close(bracket) => bracket == b'}',
-        Kind::Text => false,
+        TokenKind::Word => BEFORE.contains(&word),
+        TokenKind::Close(bracket) => bracket == b'}',
+        TokenKind::Text => false,
         _ => true,
     }
 }
@@ -424,7 +424,7 @@ impl Iterator for Lexer<'_> {
                     let (kind, end) = self.read();
                     let token =
                         Token { kind, start: self.at, end: end.clamp(self.at + 1, self.end), first: self.first };
-                    if kind != Kind::Comment {
+                    if kind != TokenKind::Comment {
                         self.operand = operand_after(kind, &self.bytes[token.start..token.end]);
                     }
                     self.at = token.end;

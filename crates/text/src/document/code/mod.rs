@@ -14,13 +14,13 @@ use std::ops::Range;
 
 use super::block::{Block, BlockKind};
 use super::format::Language;
-use super::parsed::{Heading, Parsed};
+use super::parsed::{Heading, ParsedBody};
 use super::room::{self, Room};
 use super::text;
 use super::white_space::{is_blank, trim};
-use outline::{Cut, Part, Title};
+use outline::{BlockStart, TextKind, Title};
 
-pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Parsed {
+pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> ParsedBody {
     let cuts = match language {
         Language::Python => python::cuts(text, body.clone(), room),
         _ => braces::cuts(text, body.clone(), language, room),
@@ -31,16 +31,16 @@ pub(super) fn parse(text: &str, body: Range<usize>, language: Language, room: &m
 /// Returns the strings of a source file, in order.
 pub(super) fn strings(text: &str, language: Language) -> Vec<Range<usize>> {
     let tokens = lex::Lexer::new(text, 0..text.len(), language);
-    tokens.filter(|token| token.kind == lex::Kind::Text).map(|token| token.start..token.end).collect()
+    tokens.filter(|token| token.kind == lex::TokenKind::Text).map(|token| token.start..token.end).collect()
 }
 
 /// Makes blocks from one cut to the next, covering the body.
-fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> Parsed {
-    let mut parsed = Parsed::default();
+fn blocks(text: &str, body: &Range<usize>, cuts: Vec<BlockStart>, room: &mut Room) -> ParsedBody {
+    let mut parsed = ParsedBody::default();
     // The block being built: its start and its kind.
-    let mut open = (body.start, Part::Code);
+    let mut open = (body.start, TextKind::Code);
     let mut heading = None;
-    let end = Cut { at: body.end, part: Part::Code, heading: None };
+    let end = BlockStart { at: body.end, part: TextKind::Code, heading: None };
     for cut in cuts.into_iter().chain([end]) {
         let at = if cut.at == body.end { cut.at } else { line_start(text, open.0, cut.at) };
         if at < open.0 {
@@ -59,7 +59,14 @@ fn blocks(text: &str, body: &Range<usize>, cuts: Vec<Cut>, room: &mut Room) -> P
     parsed
 }
 
-fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, heading: Option<Title>, room: &mut Room) {
+fn push(
+    parsed: &mut ParsedBody,
+    text: &str,
+    range: Range<usize>,
+    part: TextKind,
+    heading: Option<Title>,
+    room: &mut Room,
+) {
     if !room.take(room::BLOCK + heading.as_ref().map_or(0, |_| room::HEADING)) {
         return;
     }
@@ -68,7 +75,7 @@ fn push(parsed: &mut Parsed, text: &str, range: Range<usize>, part: Part, headin
         parsed.headings.push(Heading { level, title, anchor: String::new(), start: range.start, continues });
     }
     let index = parsed.blocks.len();
-    let kind = if part == Part::Comment { BlockKind::Comment } else { BlockKind::Code };
+    let kind = if part == TextKind::Comment { BlockKind::Comment } else { BlockKind::Code };
     parsed.blocks.push(Block { kind, range: range.clone(), next: index + 1 });
     let parts = text::parse(text, range, room).blocks;
     if parts.len() > 1 {

@@ -8,16 +8,16 @@ use crate::document::white_space::one_line;
 
 /// The kind of text between two cuts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TextKind {
     Code,
     Comment,
 }
 
 /// A place where a block begins, and also a section if it has a heading.
 #[derive(Debug)]
-pub(super) struct Cut {
+pub(super) struct BlockStart {
     pub(super) at: usize,
-    pub(super) part: Part,
+    pub(super) part: TextKind,
     pub(super) heading: Option<Title>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Scope {
 pub(super) struct Outline<'t> {
     text: &'t str,
     language: Language,
-    cuts: Vec<Cut>,
+    cuts: Vec<BlockStart>,
     leads: Vec<Lead>,
     /// The scope or item whose section is open.
     current: usize,
@@ -85,7 +85,7 @@ impl<'t> Outline<'t> {
     }
 
     /// Returns all cuts, at the end of the file.
-    pub(super) fn finish(mut self, scope: &Scope, room: &mut Room) -> Vec<Cut> {
+    pub(super) fn finish(mut self, scope: &Scope, room: &mut Room) -> Vec<BlockStart> {
         room.take(self.bytes());
         self.flush(scope);
         self.cuts
@@ -149,8 +149,8 @@ impl<'t> Outline<'t> {
     /// Notes a documentation string.
     pub(super) fn string(&mut self, start: usize, end: usize) {
         self.leads.clear();
-        self.cut(start, Part::Comment, None);
-        self.cut(end, Part::Code, None);
+        self.cut(start, TextKind::Comment, None);
+        self.cut(end, TextKind::Code, None);
     }
 
     /// Handles comments that nothing follows.
@@ -159,8 +159,8 @@ impl<'t> Outline<'t> {
         self.alone(&leads, scope);
     }
 
-    fn cut(&mut self, at: usize, part: Part, heading: Option<Title>) {
-        self.cuts.push(Cut { at, part, heading });
+    fn cut(&mut self, at: usize, part: TextKind, heading: Option<Title>) {
+        self.cuts.push(BlockStart { at, part, heading });
     }
 
     /// Returns the heading of `scope` again, if the section of one of its members is open.
@@ -202,7 +202,7 @@ impl<'t> Outline<'t> {
             return;
         }
         if let Some(heading) = self.reopen(scope) {
-            self.cut(first.start, Part::Code, Some(heading));
+            self.cut(first.start, TextKind::Code, Some(heading));
         }
         self.around(leads);
     }
@@ -211,10 +211,10 @@ impl<'t> Outline<'t> {
     fn around(&mut self, leads: &[Lead]) {
         let documents = |lead: &Lead| matches!(lead.kind, LeadKind::Doc | LeadKind::Inner);
         for (at, lead) in leads.iter().enumerate().filter(|(_, lead)| documents(lead)) {
-            self.cut(lead.start, Part::Comment, None);
+            self.cut(lead.start, TextKind::Comment, None);
             let next = leads.get(at + 1).filter(|next| documents(next));
             if next.is_none_or(|next| line_ends(&self.text[lead.end..next.start]) > 1) {
-                self.cut(lead.end, Part::Code, None);
+                self.cut(lead.end, TextKind::Code, None);
             }
         }
     }
@@ -222,10 +222,10 @@ impl<'t> Outline<'t> {
     /// Cuts before a declaration and around its documentation.
     fn declare(&mut self, start: usize, own: &[Lead], mut heading: Option<Title>) {
         if let Some(first) = own.first() {
-            self.cut(first.start, Part::Code, heading.take());
+            self.cut(first.start, TextKind::Code, heading.take());
         }
         self.around(own);
-        self.cut(start, Part::Code, heading);
+        self.cut(start, TextKind::Code, heading);
     }
 }
 

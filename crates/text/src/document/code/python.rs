@@ -2,24 +2,24 @@
 
 use std::ops::Range;
 
-use super::lex::{Kind, Lexer, Token};
-use super::outline::{Cut, Outline, Scope};
+use super::lex::{Lexer, Token, TokenKind};
+use super::outline::{BlockStart, Outline, Scope};
 use crate::document::format::Language;
 use crate::document::room::Room;
 
 /// A class or function whose body is being read.
-struct Open {
+struct OpenScope {
     indent: usize,
     scope: Scope,
     /// Whether it is a function: nothing inside one is an item.
     opaque: bool,
 }
 
-pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> {
+pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<BlockStart> {
     let file = Outline::root();
     let mut outline = Outline::new(text, Language::Python);
     let mut tokens = Lexer::new(text, body.clone(), Language::Python).peekable();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenScope> = Vec::new();
     let mut brackets = 0_usize;
     let mut continued = false;
     // Whether the next statement is the first of a body, which may start with a documentation string.
@@ -32,15 +32,15 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
         let starts = token.first && brackets == 0 && !continued;
         continued = token.is(b'\\');
         match token.kind {
-            Kind::Comment => {
+            TokenKind::Comment => {
                 continued = false;
                 if starts {
                     outline.comment(token.start, token.end);
                 }
                 continue;
             }
-            Kind::Open(_) => brackets += 1,
-            Kind::Close(_) => brackets = brackets.saturating_sub(1),
+            TokenKind::Open(_) => brackets += 1,
+            TokenKind::Close(_) => brackets = brackets.saturating_sub(1),
             _ => {}
         }
         if !starts {
@@ -51,7 +51,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
             open.pop();
             documented = false;
         }
-        if documented && token.kind == Kind::Text {
+        if documented && token.kind == TokenKind::Text {
             outline.string(token.start, token.end);
             documented = false;
             continue;
@@ -73,10 +73,10 @@ pub(super) fn cuts(text: &str, body: Range<usize>, room: &mut Room) -> Vec<Cut> 
             word = "def";
         }
         if matches!(word, "def" | "class")
-            && let Some(name) = tokens.next_if(|next| next.kind == Kind::Word && !next.first)
+            && let Some(name) = tokens.next_if(|next| next.kind == TokenKind::Word && !next.first)
         {
             let scope = outline.item(token.start, scope, &text[name.start..name.end]);
-            open.push(Open { indent, scope, opaque: word == "def" });
+            open.push(OpenScope { indent, scope, opaque: word == "def" });
             documented = true;
         } else {
             outline.other(token.start, scope, false);
@@ -90,8 +90,8 @@ fn line_end(tokens: &mut std::iter::Peekable<Lexer<'_>>, mut end: usize) -> usiz
     let mut brackets = 0_usize;
     while let Some(next) = tokens.next_if(|next: &Token| !next.first || brackets > 0) {
         match next.kind {
-            Kind::Open(_) => brackets += 1,
-            Kind::Close(_) => brackets = brackets.saturating_sub(1),
+            TokenKind::Open(_) => brackets += 1,
+            TokenKind::Close(_) => brackets = brackets.saturating_sub(1),
             _ => {}
         }
         end = next.end;

@@ -45,7 +45,7 @@ const WRITTEN: [&str; 15] = [
 
 /// A delimited block at the start of a document.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Delimited {
+pub(super) struct DelimitedBlock {
     /// The bytes between the delimiters.
     pub(super) inner: Range<usize>,
     /// The offset just after the closing delimiter's line.
@@ -95,7 +95,7 @@ fn keys(map: &Map<String, Value>, name: &str) -> Vec<String> {
 
 /// Finds a delimited block that starts at `start`. As in `CommonMark` metadata blocks, a blank line must not
 /// follow the opening line, and there must be a closing line.
-pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
+pub(super) fn find(text: &str, start: usize) -> Option<DelimitedBlock> {
     let mut at = start;
     let mut lines = line::split(&text[start..]).map(|line| {
         let range = at..at + line.len();
@@ -110,7 +110,7 @@ pub(super) fn find(text: &str, start: usize) -> Option<Delimited> {
     };
     for (range, line) in lines {
         if line == delimiter || (syntax == Syntax::Yaml && line == "...") {
-            return Some(Delimited { inner: opening.end..range.start, end: range.end, syntax });
+            return Some(DelimitedBlock { inner: opening.end..range.start, end: range.end, syntax });
         }
         if line.is_empty() && range.start == opening.end {
             return None;
@@ -146,7 +146,7 @@ impl Syntax {
 
 /// Reads a block, and says whether it breaks the rules of its syntax. Returns `None` if it is not front matter:
 /// if it is too long, or if it breaks the rules and does not look like keys with values.
-pub(super) fn parse(block: &Delimited, text: &str) -> Option<(FrontMatter, bool)> {
+pub(super) fn parse(block: &DelimitedBlock, text: &str) -> Option<(FrontMatter, bool)> {
     let inner = &text[block.inner.clone()];
     if inner.len() > MAX_BYTES {
         return None;

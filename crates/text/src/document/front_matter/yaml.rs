@@ -21,14 +21,14 @@ enum Node {
 }
 
 /// A collection that is not complete yet, with the number of its anchor.
-enum Open {
+enum OpenCollection {
     List(Vec<Node>, usize),
     Map { entries: Vec<(String, Node)>, key: Option<String>, merged: Vec<Node>, anchor: usize },
 }
 
 #[derive(Default)]
 struct Composer {
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     anchors: HashMap<usize, Node>,
     root: Option<Node>,
     nodes: usize,
@@ -77,9 +77,9 @@ impl Composer {
                 self.count(nodes, bytes)?;
                 self.add(node, 0)
             }
-            Event::SequenceStart(_, anchor, _) => self.enter(Open::List(Vec::new(), anchor)),
+            Event::SequenceStart(_, anchor, _) => self.enter(OpenCollection::List(Vec::new(), anchor)),
             Event::MappingStart(_, anchor, _) => {
-                self.enter(Open::Map { entries: Vec::new(), key: None, merged: Vec::new(), anchor })
+                self.enter(OpenCollection::Map { entries: Vec::new(), key: None, merged: Vec::new(), anchor })
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 let (node, anchor) = self.open.pop()?.close()?;
@@ -97,7 +97,7 @@ impl Composer {
         (self.nodes <= MAX_NODES && self.bytes <= MAX_BYTES).then_some(())
     }
 
-    fn enter(&mut self, open: Open) -> Option<()> {
+    fn enter(&mut self, open: OpenCollection) -> Option<()> {
         self.count(1, 0)?;
         self.open.push(open);
         (self.open.len() <= MAX_DEPTH).then_some(())
@@ -110,8 +110,8 @@ impl Composer {
         }
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open::List(items, _)) => items.push(node),
-            Some(Open::Map { entries, key, merged, .. }) => match key.take() {
+            Some(OpenCollection::List(items, _)) => items.push(node),
+            Some(OpenCollection::Map { entries, key, merged, .. }) => match key.take() {
                 Some(name) if name == "<<" && !matches!(node, Node::Scalar { .. }) => merged.push(node),
                 Some(name) => entries.push((name, node)),
                 None => match node {
@@ -125,7 +125,7 @@ impl Composer {
     }
 }
 
-impl Open {
+impl OpenCollection {
     /// Completes the collection. Returns `None` if a mapping names a key twice.
     fn close(self) -> Option<(Node, usize)> {
         match self {

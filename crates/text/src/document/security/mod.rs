@@ -19,12 +19,12 @@ pub use signal::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind}
 pub use target::after_scheme;
 
 use super::format::Format;
-use super::parsed::Parsed;
+use super::parsed::ParsedBody;
 use quoted::Quotations;
 use signal::Signals;
 
 /// Returns the signals of a text in order of their starts, and whether there were more than are recorded.
-pub(super) fn scan(text: &str, path: &str, format: Format, ascii: bool, parsed: &Parsed) -> (Vec<Signal>, bool) {
+pub(super) fn scan(text: &str, path: &str, format: Format, ascii: bool, parsed: &ParsedBody) -> (Vec<Signal>, bool) {
     let mut found = Signals::default();
     if !ascii {
         invisible::scan(text, &mut found);

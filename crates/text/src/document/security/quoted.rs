@@ -8,7 +8,7 @@ use memchr::{memchr, memmem, memrchr};
 
 use crate::document::block::BlockKind;
 use crate::document::format::Format;
-use crate::document::parsed::Parsed;
+use crate::document::parsed::ParsedBody;
 use crate::document::regions::{fence, inside_containers};
 use crate::document::{code, line};
 
@@ -25,7 +25,7 @@ pub(super) struct Quotations<'d> {
     text: &'d str,
     path: &'d str,
     format: Format,
-    parsed: &'d Parsed,
+    parsed: &'d ParsedBody,
     strings: OnceCell<Vec<Range<usize>>>,
     /// The block that was looked at last, and where its lines start that are shown. Its first line may be long, and many
     /// phrases may be in it.
@@ -35,7 +35,7 @@ pub(super) struct Quotations<'d> {
 }
 
 impl<'d> Quotations<'d> {
-    pub(super) fn new(text: &'d str, path: &'d str, format: Format, parsed: &'d Parsed) -> Self {
+    pub(super) fn new(text: &'d str, path: &'d str, format: Format, parsed: &'d ParsedBody) -> Self {
         let budget = Cell::new(text.len().saturating_mul(MAX_SEARCH));
         Self { text, path, format, parsed, strings: OnceCell::new(), shown: Cell::new(None), budget }
     }

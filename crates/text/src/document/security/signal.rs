@@ -11,82 +11,41 @@ pub const MANY_SIGNALS: &str = "many_signals";
 /// others found, so no chunk misses a signal.
 pub const MAX_SIGNALS: usize = 100;
 
-/// A risk in a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SignalKind {
-    /// A script that a browser would run, up to its closing tag.
-    ScriptTag,
-    /// An `on…` attribute of an HTML tag.
-    EventHandler,
-    /// A target that runs code: `javascript:` or `vbscript:`.
-    JavascriptUrl,
-    /// A `data:` target that is not a harmless image: a page or an SVG can contain scripts.
-    DataUrl,
-    /// A `data:` target that is a PNG, JPEG, GIF, WebP, AVIF, BMP or icon.
-    DataImage,
-    /// An `iframe`, `frame`, `object`, `embed` or `applet` that loads something.
-    EmbeddedFrame,
-    /// Sentences in a comment or in an element that is not shown.
-    HiddenComment,
-    /// U+202D or U+202E, which make text read differently from how it is written.
-    BidiOverride,
-    /// Another control of writing direction: U+202A to U+202C, U+2066 to U+2069.
-    BidiControl,
-    /// Characters without width where no script or emoji needs them.
-    ZeroWidth,
-    /// Unicode tags outside flags, and runs of variation selectors: text that only machines read.
-    InvisibleText,
-    /// A link that climbs to system folders or far above its collection, hides an encoded `..`, or names a system
-    /// path.
-    PathTraversal,
-    /// The markers that chat models use to tell who is speaking.
-    ChatMarkup,
-    /// A phrase known from attempts to give a model new instructions.
-    PromptInjection,
-}
-
-impl SignalKind {
-    /// All kinds.
-    pub const ALL: [Self; 14] = [
-        Self::ScriptTag,
-        Self::EventHandler,
-        Self::JavascriptUrl,
-        Self::DataUrl,
-        Self::DataImage,
-        Self::EmbeddedFrame,
-        Self::HiddenComment,
-        Self::BidiOverride,
-        Self::BidiControl,
-        Self::ZeroWidth,
-        Self::InvisibleText,
-        Self::PathTraversal,
-        Self::ChatMarkup,
-        Self::PromptInjection,
-    ];
-
-    /// Returns the name written to datasets as a flag.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ScriptTag => "script_tag",
-            Self::EventHandler => "event_handler",
-            Self::JavascriptUrl => "javascript_url",
-            Self::DataUrl => "data_url",
-            Self::DataImage => "data_image",
-            Self::EmbeddedFrame => "embedded_frame",
-            Self::HiddenComment => "hidden_comment",
-            Self::BidiOverride => "bidi_override",
-            Self::BidiControl => "bidi_control",
-            Self::ZeroWidth => "zero_width",
-            Self::InvisibleText => "invisible_text",
-            Self::PathTraversal => "path_traversal",
-            Self::ChatMarkup => "chat_markup",
-            Self::PromptInjection => "prompt_injection",
-        }
+named! {
+    /// A risk in a document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum SignalKind: "a signal" {
+        /// A script that a browser would run, up to its closing tag.
+        ScriptTag = "script_tag",
+        /// An `on…` attribute of an HTML tag.
+        EventHandler = "event_handler",
+        /// A target that runs code: `javascript:` or `vbscript:`.
+        JavascriptUrl = "javascript_url",
+        /// A `data:` target that is not a harmless image: a page or an SVG can contain scripts.
+        DataUrl = "data_url",
+        /// A `data:` target that is a PNG, JPEG, GIF, WebP, AVIF, BMP or icon.
+        DataImage = "data_image",
+        /// An `iframe`, `frame`, `object`, `embed` or `applet` that loads something.
+        EmbeddedFrame = "embedded_frame",
+        /// Sentences in a comment or in an element that is not shown.
+        HiddenComment = "hidden_comment",
+        /// U+202D or U+202E, which make text read differently from how it is written.
+        BidiOverride = "bidi_override",
+        /// Another control of writing direction: U+202A to U+202C, U+2066 to U+2069.
+        BidiControl = "bidi_control",
+        /// Characters without width where no script or emoji needs them.
+        ZeroWidth = "zero_width",
+        /// Unicode tags outside flags, and runs of variation selectors: text that only machines read.
+        InvisibleText = "invisible_text",
+        /// A link that climbs to system folders or far above its collection, hides an encoded `..`, or names a system
+        /// path.
+        PathTraversal = "path_traversal",
+        /// The markers that chat models use to tell who is speaking.
+        ChatMarkup = "chat_markup",
+        /// A phrase known from attempts to give a model new instructions.
+        PromptInjection = "prompt_injection",
     }
 }
-
-named!(SignalKind, "a signal");
 
 /// A place in a document where there is a risk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,34 +59,22 @@ pub struct Signal {
     pub quoted: bool,
 }
 
-/// The set of signals that keep a document out of the index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum SecurityProfile {
-    /// Everything that can run or deceive.
-    Strict,
-    /// Only content that documentation practically never contains for a good reason.
-    #[default]
-    Moderate,
-    /// Nothing; the signals are recorded anyway.
-    Permissive,
+named! {
+    /// The set of signals that keep a document out of the index.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum SecurityProfile: "a security profile" {
+        /// Everything that can run or deceive.
+        Strict = "strict",
+        /// Only content that documentation practically never contains for a good reason.
+        #[default]
+        Moderate = "moderate",
+        /// Nothing; the signals are recorded anyway.
+        Permissive = "permissive",
+    }
 }
 
 impl SecurityProfile {
-    /// All profiles.
-    pub const ALL: [Self; 3] = [Self::Strict, Self::Moderate, Self::Permissive];
-
-    /// Returns the name used in settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Strict => "strict",
-            Self::Moderate => "moderate",
-            Self::Permissive => "permissive",
-        }
-    }
-
     /// Returns whether a signal of this kind keeps a document out.
-    #[must_use]
     pub fn blocks(self, kind: SignalKind) -> bool {
         match self {
             Self::Permissive => false,
@@ -143,8 +90,6 @@ impl SecurityProfile {
         }
     }
 }
-
-named!(SecurityProfile, "a security profile");
 
 /// Collects signals within their limits.
 #[derive(Default)]

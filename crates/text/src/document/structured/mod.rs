@@ -11,7 +11,7 @@ mod yaml;
 
 use std::ops::Range;
 
-use super::parsed::Parsed;
+use super::parsed::ParsedBody;
 use super::room::Room;
 use super::text;
 use tree::Tree;
@@ -22,17 +22,17 @@ pub const MALFORMED_YAML: &str = "malformed_yaml";
 /// Flag of a JSON file that breaks the syntax. It is read as plain text.
 pub const MALFORMED_JSON: &str = "malformed_json";
 
-pub(super) fn yaml(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
+pub(super) fn yaml(text: &str, body: Range<usize>, room: &mut Room) -> ParsedBody {
     finish(text, body.clone(), yaml::read(text, body, room.left()), MALFORMED_YAML, room)
 }
 
-pub(super) fn json(text: &str, body: Range<usize>, room: &mut Room) -> Parsed {
+pub(super) fn json(text: &str, body: Range<usize>, room: &mut Room) -> ParsedBody {
     finish(text, body.clone(), json::read(text, body, room.left()), MALFORMED_JSON, room)
 }
 
-fn finish(text: &str, body: Range<usize>, tree: Option<Tree<'_>>, flag: &'static str, room: &mut Room) -> Parsed {
+fn finish(text: &str, body: Range<usize>, tree: Option<Tree<'_>>, flag: &'static str, room: &mut Room) -> ParsedBody {
     match tree {
-        None => Parsed { flags: vec![flag], ..text::parse(text, body, room) },
+        None => ParsedBody { flags: vec![flag], ..text::parse(text, body, room) },
         Some(tree) if tree.blocks.is_empty() => text::parse(text, body, room),
         Some(tree) => {
             room.take(tree.bytes());

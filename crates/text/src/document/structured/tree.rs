@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::document::block::{Block, BlockKind};
-use crate::document::parsed::{Heading, Parsed};
+use crate::document::parsed::{Heading, ParsedBody};
 use crate::document::room::{self, Room};
 use crate::document::white_space::{one_line, trim};
 use crate::document::{line, text};
@@ -163,7 +163,7 @@ impl<'t> Tree<'t> {
     }
 
     /// Extends the entries to cover the whole text.
-    pub(super) fn finish(mut self, body: &Range<usize>, room: &mut Room) -> Parsed {
+    pub(super) fn finish(mut self, body: &Range<usize>, room: &mut Room) -> ParsedBody {
         while !self.open.is_empty() {
             self.leave();
         }
@@ -189,7 +189,7 @@ impl<'t> Tree<'t> {
             heading.start = start;
         }
         blocks.extend(self.blocks.into_iter().map(|block| Block { next: block.next + shift, ..block }));
-        Parsed { blocks, headings: self.headings, ..Parsed::default() }
+        ParsedBody { blocks, headings: self.headings, ..ParsedBody::default() }
     }
 
     /// Returns the end of the comments about the whole file: those that a blank line separates from the first

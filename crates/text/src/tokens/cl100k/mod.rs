@@ -42,7 +42,7 @@ use super::runs::token_lengths;
 use crate::document::padded;
 use memo::Memo;
 use pattern::Pattern;
-use pieces::{Found, WINDOW};
+use pieces::{WINDOW, WindowPieces};
 use ranks::Parts;
 
 /// The `cl100k_base` encoding, loaded once per process.
@@ -118,7 +118,7 @@ impl Cl100k {
             return None;
         }
         let padded = padded(text);
-        let Found { starts, len } = Found::of(&padded, text.len());
+        let WindowPieces { starts, len } = WindowPieces::of(&padded, text.len());
         (len == text.len()).then(|| {
             Local::with(|Local { memo, parts, .. }| {
                 let (mut start, mut tokens) = (0, 0);
@@ -147,7 +147,7 @@ impl Cl100k {
                 last = padded(left);
                 &last
             };
-            let Found { starts, len } = Found::of(window, left.len());
+            let WindowPieces { starts, len } = WindowPieces::of(window, left.len());
             if len == left.len() {
                 set(bits, at, (starts | 1 << len) >> 1);
                 return;

@@ -14,7 +14,7 @@ pub(super) const WINDOW: usize = 64;
 const MOST: usize = WINDOW - 1;
 
 /// The pieces found in a window.
-pub(super) struct Found {
+pub(super) struct WindowPieces {
     /// Bits of the bytes, other than the first, at which a piece starts.
     pub(super) starts: u64,
     /// Number of bytes that were examined.
@@ -90,7 +90,7 @@ pub(super) fn are_known(text: &[u8]) -> bool {
     text.len() >= ENOUGH && text[..ENOUGH].iter().all(known)
 }
 
-impl Found {
+impl WindowPieces {
     /// Finds the pieces of a window that starts with one, up to the first character of an unknown class and at most
     /// in its first `len` bytes. If the text ends there, the rest from the last start on is a piece too.
     #[inline]

@@ -34,7 +34,6 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
                       base-uri 'none'; form-action 'none'";
 
 /// Renders the page. With a baseline, it begins with the change.
-#[must_use]
 pub fn html(report: &Report, baseline: Option<&Baseline>) -> String {
     let view = View::new(report);
     let sections: Vec<Section> = [

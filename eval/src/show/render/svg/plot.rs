@@ -98,7 +98,6 @@ pub struct Dot {
 
 impl Plot {
     /// Renders the plot for a page with [`STYLE`], in a box with room for the numbers next to the axes.
-    #[must_use]
     pub fn inline(&self) -> String {
         format!(
             "<svg class=\"drawn\" role=\"img\" aria-label=\"{}\" width=\"100%\" height=\"{}\">{}</svg>",
@@ -109,7 +108,6 @@ impl Plot {
     }
 
     /// Renders a standalone file, `width` pixels wide, that follows the reader's light or dark mode.
-    #[must_use]
     pub fn standalone(&self, width: f64) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a label has few letters")]
         let longest = self.curves.iter().map(|curve| curve.label.chars().count()).max().unwrap_or_default() as f64;

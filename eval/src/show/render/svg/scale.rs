@@ -71,14 +71,12 @@ impl Scale {
     }
 
     /// Returns the place of a value: 0 at the lower end, 100 at the upper.
-    #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
     }
 
     /// Returns the steps, or about five round numbers.
-    #[must_use]
     pub fn ticks(&self) -> Vec<f64> {
         match (self.ticks.is_empty(), self.log) {
             (false, _) => self.ticks.clone(),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::lex::{Kind, Lexer, Token};
-use super::outline::{Cut, Outline, Scope};
+use super::lex::{Lexer, Token, TokenKind};
+use super::outline::{BlockStart, Outline, Scope};
 use crate::document::format::Language;
 use crate::document::room::Room;
 
@@ -16,7 +16,7 @@ use nest::{Nest, at_margin};
 /// Number of tokens of a declaration that are examined; later ones cannot change what it is.
 const MAX_HEADER: usize = 128;
 
-pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Vec<Cut> {
+pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mut Room) -> Vec<BlockStart> {
     let mut reader = Reader {
         text,
         language,
@@ -26,7 +26,7 @@ pub(super) fn cuts(text: &str, body: Range<usize>, language: Language, room: &mu
         nest: Nest::default(),
         margin: true,
         conditions: Vec::new(),
-        state: State::Between,
+        state: ScanState::Between,
         last: None,
         typedef: None,
         opened: false,
@@ -55,7 +55,7 @@ struct Level {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum ScanState {
     /// No statement has begun.
     Between,
     /// In the header of a statement whose kind is not yet known.
@@ -88,7 +88,7 @@ struct Reader<'t> {
     margin: bool,
     /// The open conditions of the preprocessor.
     conditions: Vec<Condition>,
-    state: State,
+    state: ScanState,
     /// The last token of the statement outside brackets, including closing brackets.
     last: Option<Token>,
     /// The cut whose heading is the next name.
@@ -116,9 +116,9 @@ impl Reader<'_> {
             self.outline.comment(comment.start, comment.end);
         }
         match token.kind {
-            Kind::Directive => return self.directive(token),
+            TokenKind::Directive => return self.directive(token),
             _ if self.conditions.last().is_some_and(|condition| condition.dead) => return,
-            Kind::Comment => return self.comment(token),
+            TokenKind::Comment => return self.comment(token),
             _ => self.opened = false,
         }
         if token.first {
@@ -132,24 +132,24 @@ impl Reader<'_> {
             self.end_statement();
         }
         match token.kind {
-            Kind::Close(bracket) => self.close(bracket),
-            Kind::Mark(b';') => {
+            TokenKind::Close(bracket) => self.close(bracket),
+            TokenKind::Mark(b';') => {
                 self.end_statement();
                 // The constants of a Java enum end here.
                 if let (Language::Java, Some(level)) = (self.language, self.scopes.last_mut()) {
                     level.fields = false;
                 }
             }
-            Kind::Mark(b',') if self.scopes.last().is_some_and(|level| level.fields) => self.end_statement(),
+            TokenKind::Mark(b',') if self.scopes.last().is_some_and(|level| level.fields) => self.end_statement(),
             _ => {
-                if self.state == State::Between {
-                    self.state = State::Header;
+                if self.state == ScanState::Between {
+                    self.state = ScanState::Header;
                 }
                 if self.header.len() < MAX_HEADER {
                     self.header.push(token);
                 }
                 self.last = Some(token);
-                if let Kind::Open(bracket) = token.kind {
+                if let TokenKind::Open(bracket) = token.kind {
                     self.open(bracket, token);
                 }
             }
@@ -164,7 +164,7 @@ impl Reader<'_> {
         if was_dead && self.conditions.last().is_some_and(|condition| condition.dead) {
             return;
         }
-        if self.state != State::Between || !self.nest.is_empty() {
+        if self.state != ScanState::Between || !self.nest.is_empty() {
             return;
         }
         if word.starts_with("define") || word.starts_with("include") {
@@ -184,7 +184,7 @@ impl Reader<'_> {
         if self.ends_before(token) {
             self.end_statement();
         }
-        if self.state != State::Between {
+        if self.state != ScanState::Between {
             return;
         }
         let documents = !token.first && self.outline.documents(token.start, token.end);
@@ -205,7 +205,7 @@ impl Reader<'_> {
             self.enter(Level { scope, fields: false, tail: None, group: true });
             return;
         }
-        if bracket == b'{' && self.state == State::Header {
+        if bracket == b'{' && self.state == ScanState::Header {
             let before = &self.header[..self.header.len().saturating_sub(1)];
             let header = Header::new(self.text, self.language, &self.header);
             let inside = self.scopes.len() > 1;
@@ -234,12 +234,12 @@ impl Reader<'_> {
                 }
                 Declaration::Item(title) => {
                     self.outline.item(start, &scope, &title);
-                    self.state = State::Known { braced: header.ends_with_brace() };
+                    self.state = ScanState::Known { braced: header.ends_with_brace() };
                 }
                 Declaration::Other => {
                     if header.ends_with_brace() {
                         self.outline.other(start, &scope, inside);
-                        self.state = State::Known { braced: true };
+                        self.state = ScanState::Known { braced: true };
                     }
                 }
             }
@@ -251,7 +251,7 @@ impl Reader<'_> {
     /// the same condition opened.
     fn condition(&mut self, directive: &str) {
         if let Some(condition) = directive.strip_prefix("if") {
-            let between = self.state == State::Between;
+            let between = self.state == ScanState::Between;
             let always = constant(condition);
             let dead = self.conditions.last().is_some_and(|outer| outer.dead) || always == Some(false);
             let (scopes, nest, decided) = (self.scopes.len(), self.nest.len(), always == Some(true));
@@ -283,7 +283,7 @@ impl Reader<'_> {
     fn enter(&mut self, level: Level) {
         self.scopes.push(level);
         self.header.clear();
-        self.state = State::Between;
+        self.state = ScanState::Between;
         self.last = None;
         self.opened = true;
     }
@@ -291,8 +291,8 @@ impl Reader<'_> {
     /// Reads a token inside the brackets of a statement.
     fn nested(&mut self, token: Token) {
         match token.kind {
-            Kind::Open(bracket) => self.nest.push(bracket, self.margin),
-            Kind::Close(bracket) => {
+            TokenKind::Open(bracket) => self.nest.push(bracket, self.margin),
+            TokenKind::Close(bracket) => {
                 let fits = self.nest.close(bracket);
                 // Brackets were lost if an indented brace closes here; the item ends anyway.
                 let c = matches!(self.language, Language::C | Language::Cpp);
@@ -309,7 +309,7 @@ impl Reader<'_> {
     }
 
     fn group_closed(&mut self, bracket: u8, token: Token) {
-        if bracket == b'}' && self.state == (State::Known { braced: true }) {
+        if bracket == b'}' && self.state == (ScanState::Known { braced: true }) {
             self.reset();
         } else if self.language == Language::Rust && self.header.first().is_some_and(|first| first.is(b'#')) {
             let attribute = matches!(self.header.len(), 2 | 3) && bracket == b']';
@@ -327,7 +327,7 @@ impl Reader<'_> {
             let scope = self.scope();
             self.outline.flush(&scope);
             if let Some((cut, typedef)) = self.scopes.pop().and_then(|level| level.tail) {
-                self.state = State::Known { braced: false };
+                self.state = ScanState::Known { braced: false };
                 self.typedef = typedef.then_some(cut);
             }
         }
@@ -335,7 +335,7 @@ impl Reader<'_> {
 
     /// Ends the statement. If its kind is not yet known, only its header can determine it.
     fn end_statement(&mut self) {
-        if self.state == State::Header
+        if self.state == ScanState::Header
             && let Some(first) = self.header.first()
         {
             let start = first.start;
@@ -351,7 +351,7 @@ impl Reader<'_> {
             }
         }
         if let Some(cut) = self.typedef.take()
-            && let Some(name) = self.header.iter().find(|token| token.kind == Kind::Word)
+            && let Some(name) = self.header.iter().find(|token| token.kind == TokenKind::Word)
         {
             self.outline.rename(cut, &self.text[name.start..name.end]);
         }
@@ -361,7 +361,7 @@ impl Reader<'_> {
     fn reset(&mut self) {
         self.header.clear();
         self.nest.truncate(0);
-        self.state = State::Between;
+        self.state = ScanState::Between;
         self.last = None;
     }
 
@@ -369,20 +369,20 @@ impl Reader<'_> {
     fn is_macro_line(&self) -> bool {
         let upper = |token: &Token| {
             let word = &self.text[token.start..token.end];
-            token.kind == Kind::Word && word.bytes().all(|byte| !byte.is_ascii_lowercase()) && word.len() > 3
+            token.kind == TokenKind::Word && word.bytes().all(|byte| !byte.is_ascii_lowercase()) && word.len() > 3
         };
-        self.state == State::Header
+        self.state == ScanState::Header
             && match &self.header[..] {
                 [name] => upper(name),
-                [name, group] => upper(name) && group.kind == Kind::Open(b'('),
+                [name, group] => upper(name) && group.kind == TokenKind::Open(b'('),
                 _ => false,
             }
     }
 
     /// Returns whether a macro without a semicolon has ended the statement: `X = { … } END(X)`.
     fn is_ended_by_macro(&self, next: Token) -> bool {
-        self.last.is_some_and(|last| matches!(last.kind, Kind::Close(_)))
-            && matches!(next.kind, Kind::Word | Kind::Comment)
+        self.last.is_some_and(|last| matches!(last.kind, TokenKind::Close(_)))
+            && matches!(next.kind, TokenKind::Word | TokenKind::Comment)
             && Header::new(self.text, self.language, &self.header).assignment().is_some()
     }
 
@@ -393,19 +393,19 @@ impl Reader<'_> {
                 && (self.is_macro_line() || (at_margin(self.text, token) && self.is_ended_by_macro(token)));
         }
         let by_line = matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Go);
-        let Some(last) = self.last.filter(|_| by_line && token.first && self.state != State::Between) else {
+        let Some(last) = self.last.filter(|_| by_line && token.first && self.state != ScanState::Between) else {
             return false;
         };
         if self.language == Language::Go {
-            return matches!(last.kind, Kind::Word | Kind::Text | Kind::Close(_));
+            return matches!(last.kind, TokenKind::Word | TokenKind::Text | TokenKind::Close(_));
         }
         // A decorator alone is not a statement.
-        if self.state == State::Header && prefix(self.text, self.language, &self.header) == self.header.len() {
+        if self.state == ScanState::Header && prefix(self.text, self.language, &self.header) == self.header.len() {
             return false;
         }
-        let word = |token: &Token| if token.kind == Kind::Word { &self.text[token.start..token.end] } else { "" };
+        let word = |token: &Token| if token.kind == TokenKind::Word { &self.text[token.start..token.end] } else { "" };
         let goes_on = match last.kind {
-            Kind::Word => matches!(
+            TokenKind::Word => matches!(
                 word(&last),
                 "export"
                     | "default"
@@ -417,16 +417,16 @@ impl Reader<'_> {
                     | "function"
                     | "class"
             ),
-            Kind::Mark(mark) => mark != b'>',
+            TokenKind::Mark(mark) => mark != b'>',
             _ => false,
         };
         let joins = match token.kind {
-            Kind::Word => matches!(
+            TokenKind::Word => matches!(
                 word(&token),
                 "extends" | "implements" | "instanceof" | "in" | "of" | "as" | "satisfies" | "from"
             ),
-            Kind::Mark(mark) => !matches!(mark, b'@' | b'#' | b'*' | b';'),
-            Kind::Open(bracket) => bracket != b'[' || self.scopes.len() == 1,
+            TokenKind::Mark(mark) => !matches!(mark, b'@' | b'#' | b'*' | b';'),
+            TokenKind::Open(bracket) => bracket != b'[' || self.scopes.len() == 1,
             _ => false,
         };
         !goes_on && !joins

@@ -1,7 +1,7 @@
 //! The tokens of a statement up to its brace or end, and what they can declare.
 
 use super::prefix::prefix;
-use crate::document::code::lex::{Kind, Token};
+use crate::document::code::lex::{Token, TokenKind};
 use crate::document::format::Language;
 
 /// Words that may precede what is declared.
@@ -63,18 +63,20 @@ impl<'t> Header<'t> {
             let next = rest.first().map_or("", |next| header.text(next));
             let skip = match first.kind {
                 // A word that names a method is not a modifier.
-                Kind::Word
-                    if rest.first().is_some_and(|next| !rust && (next.kind == Kind::Open(b'(') || next.is(b'='))) =>
+                TokenKind::Word
+                    if rest
+                        .first()
+                        .is_some_and(|next| !rust && (next.kind == TokenKind::Open(b'(') || next.is(b'='))) =>
                 {
                     false
                 }
-                Kind::Word if word == "const" => rust && matches!(next, "fn" | "unsafe" | "async" | "extern"),
-                Kind::Word if word == "extern" => {
-                    rust && matches!(rest.first(), Some(next) if next.kind == Kind::Text || header.text(next) == "fn")
+                TokenKind::Word if word == "const" => rust && matches!(next, "fn" | "unsafe" | "async" | "extern"),
+                TokenKind::Word if word == "extern" => {
+                    rust && matches!(rest.first(), Some(next) if next.kind == TokenKind::Text || header.text(next) == "fn")
                 }
-                Kind::Word => MODIFIERS.contains(&word),
-                Kind::Open(b'(') | Kind::Text => rust,
-                Kind::Mark(b'*') => matches!(language, Language::JavaScript | Language::TypeScript),
+                TokenKind::Word => MODIFIERS.contains(&word),
+                TokenKind::Open(b'(') | TokenKind::Text => rust,
+                TokenKind::Mark(b'*') => matches!(language, Language::JavaScript | Language::TypeScript),
                 _ => false,
             };
             if !skip {
@@ -91,6 +93,6 @@ impl<'t> Header<'t> {
 
     /// Returns the word at index `at` of the bare header.
     pub(super) fn word(&self, at: usize) -> &'t str {
-        self.bare.get(at).filter(|token| token.kind == Kind::Word).map_or("", |token| self.text(token))
+        self.bare.get(at).filter(|token| token.kind == TokenKind::Word).map_or("", |token| self.text(token))
     }
 }

@@ -8,7 +8,7 @@ mod prefix;
 pub(super) use header::{Declaration, Header};
 pub(super) use prefix::prefix;
 
-use crate::document::code::lex::{Kind, Token};
+use crate::document::code::lex::{Token, TokenKind};
 use crate::document::format::Language;
 use prefix::angles;
 
@@ -53,7 +53,7 @@ impl Header<'_> {
         match self.language {
             Language::Cpp => self.initializes(),
             Language::Go => self.word(0) == "func" && matches!(self.text(last), "struct" | "interface"),
-            Language::TypeScript => matches!(last.kind, Kind::Mark(b':' | b'|' | b'&')) || self.angle_is_open(),
+            Language::TypeScript => matches!(last.kind, TokenKind::Mark(b':' | b'|' | b'&')) || self.angle_is_open(),
             Language::Rust => self.angle_is_open(),
             _ => false,
         }
@@ -100,11 +100,11 @@ impl Header<'_> {
     fn implementation(&self) -> String {
         let rest = &self.bare[1..];
         let rest = &rest[angles(rest)..];
-        let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == Kind::Open(b'{'));
+        let end = rest.iter().position(|token| self.text(token) == "where" || token.kind == TokenKind::Open(b'{'));
         let named = &rest[..end.unwrap_or(rest.len())];
         let (Some(first), Some(last)) = (named.first(), named.last()) else { return "impl".to_owned() };
         // An opening bracket represents everything up to the next token: `for [u8; 3]`.
-        let group = end.filter(|_| matches!(last.kind, Kind::Open(_))).map_or(last.end, |end| rest[end].start);
+        let group = end.filter(|_| matches!(last.kind, TokenKind::Open(_))).map_or(last.end, |end| rest[end].start);
         let title = self.text[first.start..group].trim_end();
         // The type alone, which makes a member `Type > member`. A trait implementation is named with trait and
         // type.
@@ -115,7 +115,7 @@ impl Header<'_> {
 
     fn go(&self, inside: bool, brace: bool) -> Declaration {
         match (self.word(0), self.bare.get(1).map(|token| token.kind)) {
-            ("func", Some(Kind::Open(b'('))) if !self.word(2).is_empty() => {
+            ("func", Some(TokenKind::Open(b'('))) if !self.word(2).is_empty() => {
                 // The receiver's type is the last name in the parentheses.
                 let receiver = &self.text[self.bare[1].start..self.bare[2].start];
                 let receiver = receiver.split('[').next().unwrap_or(receiver).trim_end_matches([')', ' ', '\t']);
@@ -124,13 +124,13 @@ impl Header<'_> {
                 let class = receiver.get(start..).unwrap_or_default();
                 Declaration::Item(format!("{class}.{}", self.word(2)))
             }
-            ("type", Some(Kind::Word))
+            ("type", Some(TokenKind::Word))
                 if brace && self.tokens.iter().any(|token| matches!(self.text(token), "struct" | "interface")) =>
             {
                 Declaration::Container { title: self.word(1).to_owned(), fields: false }
             }
-            ("func" | "type" | "const" | "var", Some(Kind::Word)) => self.item(1),
-            (name, Some(Kind::Open(b'('))) if inside && !matches!(name, "" | "func") => self.item(0),
+            ("func" | "type" | "const" | "var", Some(TokenKind::Word)) => self.item(1),
+            (name, Some(TokenKind::Open(b'('))) if inside && !matches!(name, "" | "func") => self.item(0),
             _ => Declaration::Other,
         }
     }
@@ -151,7 +151,7 @@ impl Header<'_> {
         let limit = callable.as_ref().map_or(self.tokens.len(), |(_, at)| *at);
         let keyword = |token: &Token| matches!(self.text(token), "class" | "interface" | "enum" | "record");
         if let Some(at) = self.tokens[..limit].iter().position(keyword)
-            && let Some(name) = self.tokens.get(at + 1).filter(|token| token.kind == Kind::Word)
+            && let Some(name) = self.tokens.get(at + 1).filter(|token| token.kind == TokenKind::Word)
         {
             let fields = self.text(&self.tokens[at]) == "enum";
             return Declaration::Container { title: self.text(name).to_owned(), fields };
@@ -213,12 +213,12 @@ impl Header<'_> {
         match name.strip_prefix('.') {
             Some(name) if self.makes_function() && !name.is_empty() => Declaration::Item(name.to_owned()),
             None if name.is_empty() && self.makes_function() => {
-                let words = value.iter().take_while(|token| token.kind == Kind::Word || token.is(b'*'));
-                let mut words = words.filter(|token| token.kind == Kind::Word).map(|token| self.text(token));
+                let words = value.iter().take_while(|token| token.kind == TokenKind::Word || token.is(b'*'));
+                let mut words = words.filter(|token| token.kind == TokenKind::Word).map(|token| self.text(token));
                 let own = words.find(|word| !matches!(*word, "async" | "function" | "class" | "extends"));
                 Declaration::Item(own.filter(|_| !Self::is_arrow(value)).unwrap_or(MODULE).to_owned())
             }
-            None if name.is_empty() && brace && matches!(value, [only] if only.kind == Kind::Open(b'{')) => {
+            None if name.is_empty() && brace && matches!(value, [only] if only.kind == TokenKind::Open(b'{')) => {
                 Declaration::Container { title: MODULE.to_owned(), fields: true }
             }
             _ => Declaration::Other,
@@ -231,7 +231,7 @@ impl Header<'_> {
         let [name, colon, value @ ..] = self.tokens else { return None };
         let function = matches!(value.first().map_or("", |token| self.text(token)), "function" | "class" | "async")
             || self.language == Language::JavaScript && Self::is_arrow(value);
-        let named = matches!(name.kind, Kind::Word | Kind::Text) && colon.is(b':') && function;
+        let named = matches!(name.kind, TokenKind::Word | TokenKind::Text) && colon.is(b':') && function;
         named.then(|| self.text(name).trim_matches(['"', '\'']).to_owned())
     }
 

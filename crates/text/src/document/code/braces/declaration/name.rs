@@ -1,7 +1,7 @@
 //! Finds the name of a function in a header, and what surrounds it.
 
 use super::header::Header;
-use crate::document::code::lex::Kind;
+use crate::document::code::lex::TokenKind;
 use crate::document::format::Language;
 
 /// Words before a parenthesis that do not name a function.
@@ -50,12 +50,12 @@ impl Header<'_> {
             let before = at.checked_sub(1).map(|before| self.tokens[before]);
             let after = self.tokens.get(at + 1).filter(|next| next.start == token.end);
             match token.kind {
-                Kind::Word if self.text(token) == "operator" => return None,
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
+                TokenKind::Word if self.text(token) == "operator" => return None,
+                TokenKind::Mark(b'<') => depth += 1,
+                TokenKind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
                     depth = depth.saturating_sub(1);
                 }
-                Kind::Mark(b'=') if depth == 0 && !after.is_some_and(|next| next.is(b'>') || next.is(b'=')) => {
+                TokenKind::Mark(b'=') if depth == 0 && !after.is_some_and(|next| next.is(b'>') || next.is(b'=')) => {
                     return Some(at);
                 }
                 _ => {}
@@ -70,8 +70,8 @@ impl Header<'_> {
         for (at, token) in self.tokens.iter().enumerate() {
             let arrow = at > 0 && (self.tokens[at - 1].is(b'-') || self.tokens[at - 1].is(b'='));
             match token.kind {
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if !arrow => depth = depth.saturating_sub(1),
+                TokenKind::Mark(b'<') => depth += 1,
+                TokenKind::Mark(b'>') if !arrow => depth = depth.saturating_sub(1),
                 _ => {}
             }
         }
@@ -87,20 +87,20 @@ impl Header<'_> {
         for (at, token) in tokens[..limit].iter().enumerate() {
             let before = at.checked_sub(1).map(|before| &tokens[before]);
             match token.kind {
-                Kind::Word if c && self.text(token) == "operator" => {
-                    let mut groups = tokens[at..].iter().filter(|token| token.kind == Kind::Open(b'('));
+                TokenKind::Word if c && self.text(token) == "operator" => {
+                    let mut groups = tokens[at..].iter().filter(|token| token.kind == TokenKind::Open(b'('));
                     let first = groups.next()?;
                     let end = if first.start == token.end { groups.next().unwrap_or(first).start } else { first.start };
                     return Some((self.text[token.start..end].to_owned(), at));
                 }
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
+                TokenKind::Mark(b'<') => depth += 1,
+                TokenKind::Mark(b'>') if !before.is_some_and(|before| before.is(b'-') || before.is(b'=')) => {
                     depth = depth.saturating_sub(1);
                 }
-                Kind::Open(b'(') if depth == 0 => {
+                TokenKind::Open(b'(') if depth == 0 => {
                     let next = tokens
                         .get(at + 1)
-                        .map_or("", |next| if next.kind == Kind::Word { self.text(next) } else { "" });
+                        .map_or("", |next| if next.kind == TokenKind::Word { self.text(next) } else { "" });
                     if c && !next.is_empty() && !BEHIND.contains(&next) {
                         continue;
                     }
@@ -138,9 +138,9 @@ impl Header<'_> {
         }
         let name = &tokens[first];
         match name.kind {
-            Kind::Word if NO_NAMES.contains(&self.text(name)) => return None,
-            Kind::Word => {}
-            Kind::Text | Kind::Open(b'[') if scripted => return Some(first),
+            TokenKind::Word if NO_NAMES.contains(&self.text(name)) => return None,
+            TokenKind::Word => {}
+            TokenKind::Text | TokenKind::Open(b'[') if scripted => return Some(first),
             _ => return None,
         }
         let mark = |at: usize, mark: u8| tokens[at].is(mark);
@@ -150,7 +150,7 @@ impl Header<'_> {
             } else if first >= 3
                 && mark(first - 1, b':')
                 && mark(first - 2, b':')
-                && tokens[first - 3].kind == Kind::Word
+                && tokens[first - 3].kind == TokenKind::Word
             {
                 first -= 3;
             } else {

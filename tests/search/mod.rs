@@ -1,0 +1,17 @@
+//! Search: which chunks answer a question, in which order, and what is said about them.
+//!
+//! The code is `crates/search/src`.
+//!
+//! | file | question it answers |
+//! | --- | --- |
+//! | `answer` | What is sent to a language model, and how are its replies handled? |
+//! | `keywords` | Is a word found however it is written? |
+//! | `ranking` | Do language, document and links count as the formula says? |
+//! | `results` | Are lists exact, filters first, and contexts within budget? |
+//! | `scifact` | Are the published figures of SciFact reproduced? |
+
+pub mod answer;
+mod keywords;
+mod ranking;
+mod results;
+mod scifact;
