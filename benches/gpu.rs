@@ -146,10 +146,10 @@ fn contract(embedder: &dyn Embedder) -> Result<(Value, bool)> {
     let batched = vectors(embedder, &texts)?;
     let encoded = texts.iter().map(|text| embedder.encode(text, Role::Document)).collect::<Result<Vec<_>>>()?;
     let ids: Vec<&[u32]> = encoded.iter().map(|text| text.ids.as_slice()).collect();
-    let mixed = embedder.embed(&ids)?;
+    let mixed = embedder.embed_ids(&ids)?;
     let mut difference = 0.0_f32;
     for ((ids, batched), mixed) in ids.iter().zip(&batched).zip(mixed.chunks(info.dim)) {
-        let alone = embedder.embed(&[ids])?;
+        let alone = embedder.embed_ids(&[ids])?;
         check(alone.iter().chain(batched).chain(mixed).all(|x| x.is_finite()), "every value is finite");
         let norm = batched.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
         check(!info.normalize || (norm - 1.0).abs() < 1e-5, "every vector has length 1");

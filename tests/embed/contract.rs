@@ -85,7 +85,14 @@ impl Embedder for Service {
         self.0.counter()
     }
     fn batching(&self) -> Batching {
-        Batching { reads: chunkmill::embed::Reads::Text, tokens: 10, mixed: true, concurrent: false, remember: true }
+        Batching {
+            reads: chunkmill::embed::Reads::Text,
+            tokens: 10,
+            mixed: true,
+            padded: false,
+            concurrent: false,
+            remember: true,
+        }
     }
 }
 
