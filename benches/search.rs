@@ -110,7 +110,7 @@ impl Embedder for Directions {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 }
 

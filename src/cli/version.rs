@@ -22,7 +22,7 @@ const FEATURES: &[(&str, bool)] =
 pub(super) fn details() -> String {
     let names = |wanted: bool| list(FEATURES.iter().filter(|(_, is_in)| *is_in == wanted).map(|(name, _)| *name));
     let isa = Isa::best();
-    let fast = list(Precision::ALL.into_iter().filter(|&precision| isa.is_fast_in(precision)).map(Precision::name));
+    let fast = list(Precision::ON_CPU.into_iter().filter(|&precision| isa.is_fast_in(precision)).map(Precision::name));
     let usual = PrecisionSetting::Auto.on(isa);
     // The number of threads that rayon starts by default.
     let threads = available_parallelism().map_or(1, usize::from);

@@ -73,7 +73,7 @@ impl Embedder for Coarse {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Text, tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Text, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 }
 

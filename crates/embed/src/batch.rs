@@ -5,8 +5,13 @@
 //!
 //! A batch never changes a vector: a text has the same vector whether its chunk was indexed alone, after an edit, or
 //! in a corpus of millions, and on any number of threads. An embedder that computes text by text gets texts of mixed
-//! lengths, sorted by length so all threads finish at about the same time. Any other embedder gets texts of exactly
-//! one length at a time, so no padding is needed.
+//! lengths, sorted by length so all threads finish at about the same time. Any other embedder on the CPU gets texts of
+//! exactly one length at a time, so no padding is needed.
+//!
+//! A GPU needs large batches, and few texts have exactly the same length. There each text is padded to the width of its
+//! bucket, which is a function of its own length. A batch has texts of one bucket, so the shape of the computation
+//! depends on the other texts only in the number of rows. Libraries for GPUs may choose another order of additions for
+//! another number of rows, so on a GPU the last bits of a vector can depend on its batch.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,9 +23,9 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
 use crate::late::{Reading, WantedChunk, WindowPart};
-use crate::split::split;
+use crate::split::{bucket, pack, split};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
@@ -391,7 +396,13 @@ impl<'a> Batcher<'a> {
 
     /// Splits sorted texts into batches for the embedder.
     fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
-        split(sorted, self.batch_tokens, self.embedder.batching().mixed, len)
+        let Batching { mixed, padded, .. } = self.embedder.batching();
+        if padded {
+            let most = self.embedder.info().max_tokens;
+            pack(sorted, self.batch_tokens, |text| bucket(len(text), most))
+        } else {
+            split(sorted, self.batch_tokens, mixed, len)
+        }
     }
 }
 

@@ -98,6 +98,7 @@ pub enum Reads {
 
 /// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each answers its own question")]
 pub struct Batching {
     /// The part of an input that it reads.
     pub reads: Reads,
@@ -105,6 +106,8 @@ pub struct Batching {
     pub tokens: usize,
     /// Whether texts of different lengths may share a batch: only if that changes no vector.
     pub mixed: bool,
+    /// Whether a text is padded to the width of its bucket, and shares a batch with texts of the same bucket: on a GPU.
+    pub padded: bool,
     /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
     pub concurrent: bool,
     /// Whether vectors are worth remembering: not if computing one is faster than looking it up.

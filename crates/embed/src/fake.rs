@@ -79,7 +79,7 @@ impl Embedder for Fake {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, concurrent: true, remember: true }
+        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

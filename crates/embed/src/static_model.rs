@@ -39,7 +39,9 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn load(mut folder: Folder, mut settings: Settings, backend: Backend) -> Result<Self> {
-        if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
+        if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8 | Precision::F16)) =
+            backend.precision
+        {
             return Err(Error::setting(
                 "precision",
                 format!("{} is a table of vectors, which is summed in f32, not in {precision}", folder.id),
@@ -154,7 +156,7 @@ impl Embedder for Table {
 
     fn batching(&self) -> Batching {
         // Batches only distribute the work to threads.
-        Batching { reads: Reads::Ids, tokens: 1 << 15, mixed: true, concurrent: true, remember: false }
+        Batching { reads: Reads::Ids, tokens: 1 << 15, mixed: true, padded: false, concurrent: true, remember: false }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

@@ -89,7 +89,7 @@ class _Embedding(TypedDict, total=False):
     embedder: Literal["auto", "cpu", "candle", "fake"] | None
     """What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, or `fake` (a dry run
     without a model) [default: auto]."""
-    precision: Literal["auto", "f32", "bf16", "int8"] | None
+    precision: Literal["auto", "f32", "f16", "bf16", "int8"] | None
     """Numeric precision of the model [default: auto; to search, the dataset's own]."""
     dimensions: int | None
     """Keep only the first N values of each vector. The model must declare that N [default: all; to search, the

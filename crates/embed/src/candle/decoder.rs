@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use candle_core::{Device, Module, Result as Answer, Tensor};
+use candle_core::{DType, Device, Module, Result as Answer, Tensor};
 use candle_nn::ops::softmax_last_dim;
 use candle_nn::rotary_emb::rope;
 use candle_nn::{Activation, Embedding, Linear, RmsNorm, VarBuilder, embedding, linear_no_bias};
@@ -14,6 +14,7 @@ use candle_transformers::utils::repeat_kv;
 use chunkmill_base::value;
 use serde_json::{Value, json};
 
+use super::network::hidden;
 use crate::fields::Fields;
 
 /// Number of queries whose scores are computed together. The scores take memory for this many times a text's tokens,
@@ -23,10 +24,6 @@ const QUERIES: usize = 512;
 /// Maximum number of layers, and maximum width of a head: far beyond existing models, to bound memory.
 const MOST_LAYERS: usize = 1024;
 const WIDEST_HEAD: usize = 512;
-
-/// Added to the scores of hidden keys. It is finite, because otherwise a row with only hidden keys would have no
-/// maximum.
-const HIDDEN: f32 = -1e30;
 
 /// A checked configuration.
 pub(super) struct DecoderConfig {
@@ -197,12 +194,13 @@ struct Rotations([Tensor; 2]);
 impl Rotations {
     #[expect(clippy::cast_precision_loss, reason = "like transformers, which computes them in f32")]
     #[expect(clippy::cast_possible_truncation, reason = "like transformers, which computes them in f32")]
-    fn new(theta: f64, head: usize, tokens: usize, device: &Device) -> Answer<Self> {
+    fn new(theta: f64, head: usize, tokens: usize, dtype: DType, device: &Device) -> Answer<Self> {
         let speeds = (0..head).step_by(2).map(|at| theta.powf(at as f64 / head as f64).recip() as f32);
         let speeds: Vec<f32> = speeds.collect();
         let angles = || (0..tokens).flat_map(|place| speeds.iter().map(move |speed| place as f32 * speed));
-        let table =
-            |of: fn(f32) -> f32| Tensor::from_vec(angles().map(of).collect::<Vec<f32>>(), (tokens, head / 2), device);
+        let table = |of: fn(f32) -> f32| {
+            Tensor::from_vec(angles().map(of).collect::<Vec<f32>>(), (tokens, head / 2), device)?.to_dtype(dtype)
+        };
         Ok(Self([table(f32::cos)?, table(f32::sin)?]))
     }
 
@@ -251,7 +249,8 @@ impl Decoder {
             let rotations = if let Some((_, rotations)) = known {
                 rotations.clone()
             } else {
-                let new = Rotations::new(reach.theta, config.head, config.max_tokens, variables.device())?;
+                let (dtype, device) = (variables.dtype(), variables.device());
+                let new = Rotations::new(reach.theta, config.head, config.max_tokens, dtype, device)?;
                 made.push((reach.theta, new.clone()));
                 new
             };
@@ -260,6 +259,11 @@ impl Decoder {
         let embedding = embedding(config.vocabulary, config.hidden, variables.pp("embed_tokens"))?;
         let norm = config.norm(config.hidden, &variables.pp("norm"))?;
         Ok(Self { config, embedding, layers, norm })
+    }
+
+    /// Returns whether no token sees a later one, such as padding.
+    pub(super) fn is_causal(&self) -> bool {
+        self.config.causal
     }
 
     /// Returns the last hidden states of texts of one length: `[texts, tokens]` to `[texts, tokens, hidden]`.
@@ -337,7 +341,7 @@ impl DecoderLayer {
             };
             let seen = |x: &Tensor| x.narrow(2, first, last - first)?.contiguous();
             let mut scores = query.narrow(2, start, end - start)?.contiguous()?.matmul(&seen(&key)?.t()?)?;
-            if let Some(hidden) = self.hidden(config.causal, start..end, first..last, x.device())? {
+            if let Some(hidden) = self.hidden(config.causal, start..end, first..last, x)? {
                 scores = scores.broadcast_add(&hidden)?;
             }
             parts.push(softmax_last_dim(&scores)?.matmul(&seen(&value)?)?);
@@ -347,24 +351,19 @@ impl DecoderLayer {
     }
 
     /// Returns the values to add to the scores of these queries and keys, if any.
-    fn hidden(
-        &self,
-        causal: bool,
-        queries: Range<usize>,
-        keys: Range<usize>,
-        device: &Device,
-    ) -> Answer<Option<Tensor>> {
+    fn hidden(&self, causal: bool, queries: Range<usize>, keys: Range<usize>, like: &Tensor) -> Answer<Option<Tensor>> {
         if !causal && self.window.is_none() {
             return Ok(None);
         }
         let shape = (queries.len(), keys.len());
         let window = self.window.unwrap_or(usize::MAX);
+        let unseen = hidden(like.dtype());
         let added = queries.flat_map(|query| {
             keys.clone().map(move |key| {
                 let seen = query.abs_diff(key) < window && (key <= query || !causal);
-                if seen { 0.0 } else { HIDDEN }
+                if seen { 0.0 } else { unseen }
             })
         });
-        Tensor::from_vec(added.collect::<Vec<f32>>(), shape, device).map(Some)
+        Tensor::from_vec(added.collect::<Vec<f32>>(), shape, like.device())?.to_dtype(like.dtype()).map(Some)
     }
 }

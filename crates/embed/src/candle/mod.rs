@@ -1,7 +1,8 @@
 //! Models that run through candle, on any device. Only this module, [`network`] and [`decoder`] use the tensor library.
 //!
-//! Texts of equal length are computed without padding and without a mask. [`batch`] makes only batches of equal
-//! length, so a vector does not depend on the other texts in its batch.
+//! Texts of equal length are computed without padding and without a mask. On the CPU [`batch`] makes only batches of
+//! equal length, so a vector does not depend on the other texts in its batch. On a GPU it makes batches of one bucket,
+//! and texts are padded to its width; see there for what that means for the last bits.
 //!
 //! [`batch`]: crate::batch
 
@@ -25,6 +26,7 @@ use crate::late;
 use crate::late::{Token, TokenEmbedder, Window};
 use crate::model::Settings;
 use crate::modules::Module;
+use crate::split::bucket;
 use crate::tokenizer::ModelTokenizer;
 
 pub(super) struct Candle {
@@ -35,18 +37,13 @@ pub(super) struct Candle {
     hidden: usize,
     network: CandleNetwork,
     device: candle_core::Device,
+    /// Whether texts are padded to the width of their bucket.
+    padded: bool,
 }
 
 impl Candle {
     pub(super) fn load(mut folder: Folder, mut settings: Settings, backend: Backend) -> Result<Self> {
         let device = backend.device;
-        if let PrecisionSetting::Fixed(precision @ (Precision::Bf16 | Precision::Int8)) = backend.precision {
-            return Err(Error::setting(
-                "precision",
-                format!("candle computes this model in f32, not in {precision}"),
-                "use --precision auto",
-            ));
-        }
         let family = Family::read(&settings.model_type, &settings.config, settings.tokenizer.max_tokens())
             .map_err(|e| folder.error(format!("config.json: {e}"), "the file is damaged or too new"))?
             .ok_or_else(|| {
@@ -55,6 +52,7 @@ impl Candle {
             })?;
         let hidden = family.dim();
         let dim = settings.fit(&folder, hidden, backend.dimensions)?;
+        let (precision, dtype) = precision(backend, &family)?;
         if device == Device::Cpu {
             // Texts are embedded in parallel, so matrix products must not be split across threads again.
             gemm::set_threading_threshold(usize::MAX);
@@ -62,12 +60,18 @@ impl Candle {
         let device = open(device)?;
         let tensors = read(&mut folder, &settings.network, &device)?;
         let damaged = |e: candle_core::Error| folder.error(format!("weights: {e}"), "pull the model again");
-        let network = family.build(tensors, &device).map_err(damaged)?;
+        let network = family.build(tensors, dtype, &device).map_err(damaged)?;
         // Candle's matrix products choose instructions by processor; our instruction set identifies it well enough.
         let libraries = [cfg!(feature = "accelerate"), cfg!(feature = "mkl")];
         let arithmetic = format!("{:?} {} {libraries:?}", device.location(), Isa::best());
-        let info = settings.info(&folder, dim, Engine::Candle, Precision::F32, arithmetic);
-        Ok(Self { info, tokenizer: settings.tokenizer, head: settings.head, hidden, network, device })
+        let info = settings.info(&folder, dim, Engine::Candle, precision, arithmetic);
+        let padded = !device.is_cpu() && network.pads();
+        Ok(Self { info, tokenizer: settings.tokenizer, head: settings.head, hidden, network, device, padded })
+    }
+
+    /// Returns the width at which a text of this length is computed.
+    fn padded_to(&self, len: usize) -> usize {
+        if self.padded { bucket(len, self.info.max_tokens) } else { len }
     }
 
     fn forward(&self, batch: &[&[u32]], width: usize) -> candle_core::Result<Vec<f32>> {
@@ -94,11 +98,11 @@ impl Embedder for Candle {
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
         let batch: Vec<&[u32]> = batch.iter().map(|input| input.ids).collect();
-        let width = batch.iter().map(|ids| ids.len()).max().unwrap_or_default();
+        let width = self.padded_to(batch.iter().map(|ids| ids.len()).max().unwrap_or_default());
         if width == 0 {
             return Ok(vec![0.0; batch.len() * self.info.dim]);
         }
-        if !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
+        if !self.padded && !self.network.masks() && batch.iter().any(|ids| ids.len() != width) {
             return batch
                 .iter()
                 .map(|ids| self.embed_ids(&[ids]))
@@ -116,8 +120,10 @@ impl Embedder for Candle {
     }
 
     fn batching(&self) -> Batching {
-        // Small batches are fastest on a CPU, because their data stays in its cache.
-        Batching { reads: Reads::Ids, tokens: 2048, mixed: false, concurrent: self.device.is_cpu(), remember: true }
+        let on_cpu = self.device.is_cpu();
+        // Small batches are fastest on a CPU, because their data stays in its cache. A GPU is idle without large ones.
+        let tokens = if on_cpu { 2048 } else { 16_384 };
+        Batching { reads: Reads::Ids, tokens, mixed: false, padded: self.padded, concurrent: on_cpu, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
@@ -137,9 +143,9 @@ impl TokenEmbedder for Candle {
     fn sums(&self, windows: &[&Window]) -> Result<Vec<f32>> {
         let dim = self.hidden;
         let mut sums = Vec::new();
-        // Windows of one length need no padding.
-        for alike in windows.chunk_by(|a, b| a.ids.len() == b.ids.len()) {
-            let width = alike[0].ids.len();
+        // On the CPU, windows of one length need no padding.
+        for alike in windows.chunk_by(|a, b| self.padded_to(a.ids.len()) == self.padded_to(b.ids.len())) {
+            let width = self.padded_to(alike[0].ids.len());
             let batch: Vec<&[u32]> = alike.iter().map(|window| window.ids.as_slice()).collect();
             let hidden = self.forward(&batch, width).map_err(|error| failed("running the model")(&error))?;
             for (states, window) in hidden.chunks_exact(width * dim).zip(alike) {
@@ -168,17 +174,85 @@ fn read(folder: &mut Folder, network: &Module, device: &candle_core::Device) -> 
     Ok(tensors)
 }
 
+/// Returns the precision to compute in, and the type of its numbers.
+fn precision(backend: Backend, family: &Family) -> Result<(Precision, DType)> {
+    let PrecisionSetting::Fixed(precision) = backend.precision else { return Ok((Precision::F32, DType::F32)) };
+    let refused = |problem: String| Error::Setting {
+        origin: "precision".to_owned(),
+        problem,
+        help: "use --precision auto".to_owned(),
+    };
+    let dtype = match precision {
+        Precision::F32 => return Ok((precision, DType::F32)),
+        Precision::F16 => DType::F16,
+        Precision::Bf16 => DType::BF16,
+        Precision::Int8 => return Err(refused("candle computes this model in f32, not in int8".to_owned())),
+    };
+    if backend.device == Device::Cpu {
+        return Err(refused(format!("candle computes this model in f32, not in {precision}, unless it runs on a GPU")));
+    }
+    if !family.halves() {
+        return Err(refused(format!("candle computes this kind of network in f32, not in {precision}")));
+    }
+    Ok((precision, dtype))
+}
+
 fn open(device: Device) -> Result<candle_core::Device> {
     let opened = match device {
         Device::Cpu => return Ok(candle_core::Device::Cpu),
         Device::Cuda(ordinal) => candle_core::Device::new_cuda(ordinal),
         Device::Metal => candle_core::Device::new_metal(0),
     };
+    let help = match device {
+        Device::Cuda(_) if cfg!(feature = "cuda") => {
+            "use --device cpu; or install NVIDIA's driver 580 or newer, and put the folder of libcublas.so.13 and \
+             libcurand.so.10 into LD_LIBRARY_PATH"
+        }
+        _ => "use --device cpu, or build with the feature `cuda` or `metal`",
+    };
     opened.map_err(|error| {
+        // Candle may add the functions that were called, in the lines below.
+        let problem = error.to_string();
         Error::setting(
             "device",
-            format!("{device} cannot be used: {error}"),
-            "use --device cpu, or build with the feature `cuda` or `metal`",
+            format!("{device} cannot be used: {}", problem.lines().next().unwrap_or_default()),
+            help,
         )
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::pedantic, clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use super::{DType, Device, Family, PrecisionSetting, precision};
+    use crate::backend::{Backend, Engine};
+
+    fn family(model_type: &str) -> Family {
+        let config = br#"{"vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "intermediate_size": 8, "max_position_embeddings": 8}"#;
+        Family::read(model_type, config, 8).unwrap().unwrap()
+    }
+
+    fn chosen(device: Device, setting: &str, model_type: &str) -> Result<DType, String> {
+        let setting: PrecisionSetting = setting.parse().unwrap();
+        let backend = Backend { device, precision: setting, ..Engine::Candle.into() };
+        precision(backend, &family(model_type)).map(|(_, dtype)| dtype).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn sixteen_bits_are_for_a_gpu_and_for_networks_that_are_exact_enough_in_them() {
+        for device in [Device::Cpu, Device::Cuda(0), Device::Metal] {
+            for setting in ["auto", "f32"] {
+                assert_eq!(chosen(device, setting, "bert"), Ok(DType::F32), "{device} {setting}");
+            }
+            assert!(chosen(device, "int8", "bert").unwrap_err().contains("not in int8"), "{device}");
+        }
+        for (setting, dtype) in [("f16", DType::F16), ("bf16", DType::BF16)] {
+            assert_eq!(chosen(Device::Cuda(1), setting, "bert"), Ok(dtype));
+            let on_cpu = chosen(Device::Cpu, setting, "bert").unwrap_err();
+            assert!(on_cpu.contains("unless it runs on a GPU"), "{on_cpu}");
+            let other = chosen(Device::Cuda(0), setting, "modernbert").unwrap_err();
+            assert!(other.contains("this kind of network in f32"), "{other}");
+        }
+    }
 }

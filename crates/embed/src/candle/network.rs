@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use candle_core::{DType, Device, Module, Shape, Tensor, bail};
 use candle_nn::var_builder::SimpleBackend;
-use candle_nn::{Init, VarBuilder};
+use candle_nn::{Embedding, Init, LayerNorm, VarBuilder, embedding, layer_norm};
 use candle_transformers::models::{bert, jina_bert, modernbert, nomic_bert, xlm_roberta};
 use chunkmill_base::value;
 use serde::de::DeserializeOwned;
@@ -46,7 +46,7 @@ pub(super) enum Family {
 
 /// A network ready to run.
 pub(super) enum CandleNetwork {
-    Bert(bert::BertModel),
+    Bert(Bert),
     Roberta(xlm_roberta::XLMRobertaModel),
     Modern(modernbert::ModernBert),
     Nomic(nomic_bert::NomicBertModel),
@@ -107,8 +107,19 @@ impl Family {
         }
     }
 
+    /// Returns whether candle computes the network in 16 bits too. For the others it makes masks, positions or
+    /// rotations that are of another type or not exact in 16 bits.
+    pub(super) fn halves(&self) -> bool {
+        matches!(self, Self::Bert(_) | Self::Distil(_) | Self::Nomic(_) | Self::Decoder(_))
+    }
+
     /// Builds the network from its tensors, under the names they have in the files.
-    pub(super) fn build(self, tensors: HashMap<String, Tensor>, device: &Device) -> Answer<CandleNetwork> {
+    pub(super) fn build(
+        self,
+        tensors: HashMap<String, Tensor>,
+        dtype: DType,
+        device: &Device,
+    ) -> Answer<CandleNetwork> {
         let mut tensors = bare(tensors);
         match &self {
             Self::Distil(config) => {
@@ -128,11 +139,9 @@ impl Family {
         let expected: BTreeSet<String> = tensors.keys().filter(|name| in_network(name)).cloned().collect();
         let read = Arc::new(Mutex::new(BTreeSet::new()));
         let recorder = Box::new(Recorder { tensors, read: Arc::clone(&read) });
-        let variables = VarBuilder::from_backend(recorder, DType::F32, device.clone());
+        let variables = VarBuilder::from_backend(recorder, dtype, device.clone());
         let network = match self {
-            Self::Bert(config) | Self::Distil(config) => {
-                CandleNetwork::Bert(bert::BertModel::load(variables, &config)?)
-            }
+            Self::Bert(config) | Self::Distil(config) => CandleNetwork::Bert(Bert::new(&config, &variables)?),
             Self::Roberta(config) => CandleNetwork::Roberta(xlm_roberta::XLMRobertaModel::new(&config, variables)?),
             Self::Modern(config) => {
                 let variables = variables.rename_f(|name| name.strip_prefix("model.").unwrap_or(name).to_owned());
@@ -156,17 +165,69 @@ impl CandleNetwork {
         !matches!(self, Self::Jina(_) | Self::Decoder(_))
     }
 
+    /// Returns whether padding after a text leaves its states as they are, up to the last bits.
+    pub(super) fn pads(&self) -> bool {
+        self.masks() || matches!(self, Self::Decoder(network) if network.is_causal())
+    }
+
     /// Returns the last hidden states of texts of one length, or of texts padded to it, with a mask of ones and zeros.
     pub(super) fn forward(&self, ids: &Tensor, mask: Option<&Tensor>) -> Answer<Tensor> {
         let all = || mask.map_or_else(|| ids.ones_like(), |mask| Ok(mask.clone()));
         match self {
-            Self::Bert(network) => network.forward(ids, &ids.zeros_like()?, mask),
+            Self::Bert(network) => network.forward(ids, mask),
             Self::Roberta(network) => network.forward(ids, &all()?, &ids.zeros_like()?, None, None, None),
             Self::Modern(network) => network.forward(ids, &all()?),
             Self::Nomic(network) => network.forward(ids, None, mask),
             Self::Jina(network) => network.reaching(ids.dim(1)?)?.forward(ids),
             Self::Decoder(network) => network.forward(ids),
         }
+    }
+}
+
+/// Returns a score that hides a key. It is finite, because otherwise a row with only hidden keys would have no maximum.
+pub(super) fn hidden(dtype: DType) -> f32 {
+    if dtype == DType::F16 { -6e4 } else { -1e30 }
+}
+
+/// BERT's network. Embeddings and mask are computed here: candle's own mask multiplies zero by a number that is infinite
+/// in 16 bits, so each of its values would be NaN.
+pub(super) struct Bert {
+    words: Embedding,
+    positions: Embedding,
+    types: Embedding,
+    norm: LayerNorm,
+    encoder: bert::BertEncoder,
+}
+
+impl Bert {
+    fn new(config: &bert::Config, variables: &VarBuilder<'_>) -> Answer<Self> {
+        let inputs = variables.pp("embeddings");
+        let table = |rows, name| embedding(rows, config.hidden_size, inputs.pp(name));
+        Ok(Self {
+            words: table(config.vocab_size, "word_embeddings")?,
+            positions: table(config.max_position_embeddings, "position_embeddings")?,
+            types: table(config.type_vocab_size, "token_type_embeddings")?,
+            norm: layer_norm(config.hidden_size, config.layer_norm_eps, inputs.pp("LayerNorm"))?,
+            encoder: bert::BertEncoder::load(variables.pp("encoder"), config)?,
+        })
+    }
+
+    fn forward(&self, ids: &Tensor, mask: Option<&Tensor>) -> Answer<Tensor> {
+        let (texts, tokens) = ids.dims2()?;
+        let last = u32::try_from(tokens).map_err(candle_core::Error::wrap)?;
+        let positions = self.positions.forward(&Tensor::arange(0, last, ids.device())?)?;
+        let states = (self.words.forward(ids)? + self.types.forward(&ids.zeros_like()?)?)?;
+        let states = self.norm.forward(&states.broadcast_add(&positions)?)?;
+        let dtype = states.dtype();
+        let added = match mask {
+            Some(mask) => {
+                let seen = Tensor::zeros((texts, tokens), dtype, ids.device())?;
+                let unseen = Tensor::full(hidden(dtype), (texts, tokens), ids.device())?.to_dtype(dtype)?;
+                mask.where_cond(&seen, &unseen)?.reshape((texts, 1, 1, tokens))?
+            }
+            None => Tensor::zeros((1, 1, 1, 1), dtype, ids.device())?,
+        };
+        self.encoder.forward(&states, &added)
     }
 }
 
@@ -413,5 +474,136 @@ fn fits(tensors: &HashMap<String, Tensor>, name: &str, shape: &Shape) -> Answer<
         Some(tensor) if tensor.shape() == shape => Ok(()),
         Some(tensor) => bail!("the tensor `{name}` is {:?}, but config.json says {shape:?}", tensor.shape()),
         None => bail!("there is no tensor `{name}`"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::pedantic, clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use candle_core::{D, DType, Device, Tensor};
+    use candle_nn::VarBuilder;
+    use candle_transformers::models::bert::BertModel;
+
+    use super::*;
+
+    const BERT: &str = r#"{"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 64, "max_position_embeddings": 40, "type_vocab_size": 2}"#;
+    const NOMIC: &str = r#"{"vocab_size": 50, "n_embd": 32, "n_head": 4, "n_inner": 64, "n_layer": 2, "n_positions": 40,
+        "layer_norm_epsilon": 1e-12, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0, "type_vocab_size": 2,
+        "activation_function": "swiglu", "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false}"#;
+    const QWEN: &str = r#"{"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "head_dim": 8, "intermediate_size": 64, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+        "hidden_act": "silu"}"#;
+
+    fn family(model_type: &str, config: &str) -> Family {
+        Family::read(model_type, config.as_bytes(), 40).unwrap().unwrap()
+    }
+
+    /// Makes up the tensors that a network reads, the same ones each time.
+    #[derive(Clone, Default)]
+    struct MadeUp(Arc<Mutex<HashMap<String, Tensor>>>);
+
+    impl SimpleBackend for MadeUp {
+        fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Answer<Tensor> {
+            let seed = name.bytes().fold(7_u32, |seed, byte| seed.wrapping_mul(31).wrapping_add(u32::from(byte)));
+            let is_norm = name.contains("norm") || name.contains("LayerNorm") || name.contains("emb_ln");
+            let mut state = seed;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let x = (state >> 8) as f32 / (1 << 24) as f32 - 0.5;
+                if is_norm && name.ends_with("weight") { 1.0 + x * 0.2 } else { x * 0.4 }
+            };
+            let values: Vec<f32> = (0..shape.elem_count()).map(|_| next()).collect();
+            let tensor = Tensor::from_vec(values, shape, device)?;
+            self.0.lock().unwrap().insert(name.to_owned(), tensor.clone());
+            tensor.to_dtype(dtype)
+        }
+
+        fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Answer<Tensor> {
+            bail!("`{name}` was asked for without a shape")
+        }
+
+        fn contains_tensor(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    /// Returns a network's tensors: those that it reads.
+    fn tensors(family: Family) -> HashMap<String, Tensor> {
+        let made = MadeUp::default();
+        let variables = VarBuilder::from_backend(Box::new(made.clone()), DType::F32, Device::Cpu);
+        match family {
+            Family::Bert(config) => drop(Bert::new(&config, &variables).unwrap()),
+            Family::Nomic(config) => drop(nomic_bert::NomicBertModel::load(variables, &config).unwrap()),
+            Family::Decoder(config) => drop(Decoder::new(config, &variables).unwrap()),
+            _ => unreachable!(),
+        }
+        made.0.lock().unwrap().clone()
+    }
+
+    /// Texts of these lengths, padded to a width, and their mask.
+    fn texts(lengths: &[usize], width: usize) -> [Tensor; 2] {
+        let make = |value: &dyn Fn(usize, usize, usize) -> u32| {
+            let of = |(text, &len): (usize, &usize)| (0..width).map(|at| value(text, at, len)).collect::<Vec<_>>();
+            let values: Vec<u32> = lengths.iter().enumerate().flat_map(of).collect();
+            Tensor::from_vec(values, (lengths.len(), width), &Device::Cpu).unwrap()
+        };
+        let id = |text: usize, at: usize| u32::try_from(1 + (at * 7 + text * 5) % 49).unwrap();
+        [make(&|text, at, len| if at < len { id(text, at) } else { 0 }), make(&|_, at, len| u32::from(at < len))]
+    }
+
+    fn mean(states: &Tensor, text: usize, len: usize) -> Vec<f32> {
+        let states = states.to_dtype(DType::F32).unwrap().get(text).unwrap().narrow(0, 0, len).unwrap();
+        states.mean(0).unwrap().to_vec1().unwrap()
+    }
+
+    fn cosine(a: &[f32], b: &[f32]) -> f32 {
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    }
+
+    #[test]
+    fn networks_compute_padded_texts_and_in_sixteen_bits_as_alone_and_in_f32() {
+        for (model_type, config) in [("bert", BERT), ("nomic_bert", NOMIC), ("qwen3", QWEN)] {
+            let build = |dtype| {
+                let family = family(model_type, config);
+                assert!(family.halves());
+                family.build(tensors(self::family(model_type, config)), dtype, &Device::Cpu).unwrap()
+            };
+            let exact = build(DType::F32);
+            assert!(exact.pads());
+            let lengths = [5, 21, 24, 9];
+            let [ids, mask] = texts(&lengths, 24);
+            let alone = lengths.map(|len| {
+                let text = lengths.iter().position(|&other| other == len).unwrap();
+                let ids = ids.get(text).unwrap().narrow(0, 0, len).unwrap().unsqueeze(0).unwrap();
+                mean(&exact.forward(&ids, None).unwrap(), 0, len)
+            });
+            for (dtype, least) in [(DType::F32, 0.999_999), (DType::F16, 0.9999), (DType::BF16, 0.998)] {
+                let states = build(dtype).forward(&ids, Some(&mask)).unwrap();
+                assert_eq!((states.dtype(), states.dim(D::Minus1).unwrap()), (dtype, 32));
+                for (text, (&len, alone)) in lengths.iter().zip(&alone).enumerate() {
+                    let cosine = cosine(&mean(&states, text, len), alone);
+                    assert!(cosine > least, "{model_type} in {dtype:?}: {cosine} for {len} tokens");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn our_bert_is_candles_to_the_bit() {
+        let Family::Bert(config) = family("bert", BERT) else { unreachable!() };
+        let made = VarBuilder::from_tensors(tensors(family("bert", BERT)), DType::F32, &Device::Cpu);
+        let candles = BertModel::load(made, &config).unwrap();
+        let ours = family("bert", BERT).build(tensors(family("bert", BERT)), DType::F32, &Device::Cpu).unwrap();
+        let bits = |states: Tensor| -> Vec<u32> {
+            states.flatten_all().unwrap().to_vec1::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
+        };
+        let [ids, _] = texts(&[24, 24], 24);
+        let theirs = candles.forward(&ids, &ids.zeros_like().unwrap(), None).unwrap();
+        assert_eq!(bits(ours.forward(&ids, None).unwrap()), bits(theirs));
+        let [ids, mask] = texts(&[24, 11], 24);
+        let theirs = candles.forward(&ids, &ids.zeros_like().unwrap(), Some(&mask)).unwrap();
+        assert_eq!(bits(ours.forward(&ids, Some(&mask)).unwrap()), bits(theirs));
     }
 }

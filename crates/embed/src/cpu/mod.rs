@@ -77,7 +77,14 @@ impl Embedder for Cpu {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Ids, tokens: BATCH_TOKENS, mixed: true, concurrent: true, remember: true }
+        Batching {
+            reads: Reads::Ids,
+            tokens: BATCH_TOKENS,
+            mixed: true,
+            padded: false,
+            concurrent: true,
+            remember: true,
+        }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

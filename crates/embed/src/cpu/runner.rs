@@ -33,6 +33,9 @@ impl Plan {
         }
         let isa = backend.isa.unwrap_or_else(Isa::best);
         let precision = backend.precision.on(isa);
+        if !Precision::ON_CPU.contains(&precision) {
+            return Err(format!("it does not compute in {precision}"));
+        }
         let kernel = Kernel::new(isa, precision).ok_or_else(|| format!("this processor does not support {isa}"))?;
         let network = Network::read(config, max_tokens)?;
         Ok(Self { network, kernel })

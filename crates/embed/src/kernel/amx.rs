@@ -471,7 +471,7 @@ unsafe fn attend_to<const WHOLE: bool>(part: &Part<'_>, scratch: &mut Scratch) {
 pub(super) fn kernel(isa: Isa, precision: Precision) -> Kernel {
     let kernel = avx512_bf16_kernels::kernel(isa, precision);
     let multiply: Multiply = match precision {
-        Precision::F32 => return kernel,
+        Precision::F32 | Precision::F16 => return kernel,
         Precision::Bf16 => multiply_bf16,
         Precision::Int8 => multiply_bytes,
     };

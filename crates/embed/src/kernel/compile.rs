@@ -50,7 +50,8 @@ macro_rules! compile {
 
             pub(in crate::kernel) fn kernel(isa: Isa, precision: Precision) -> Kernel {
                 let (multiply, hold): (Multiply, Hold) = match precision {
-                    Precision::F32 => (multiply_f32, hold_f32),
+                    // There are no kernels for f16; see `Kernel::new`.
+                    Precision::F32 | Precision::F16 => (multiply_f32, hold_f32),
                     Precision::Bf16 => (multiply_bf16, hold_bf16),
                     Precision::Int8 => (multiply_bytes, hold_bytes),
                 };

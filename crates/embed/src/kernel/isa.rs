@@ -6,11 +6,13 @@ use chunkmill_base::value::named;
 use super::permission;
 
 named! {
-    /// Precision of the encoder's linear layers.
+    /// Precision that a network is computed in.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Precision: "a precision" {
         /// 32-bit floats, as the model was trained.
         F32 = "f32",
+        /// 16-bit floats. Only on a GPU: the built-in encoder has no kernels for it.
+        F16 = "f16",
         /// bfloat16 factors, f32 sums.
         Bf16 = "bf16",
         /// 8-bit factors, exact sums; attention as in [`Precision::Bf16`].
@@ -41,6 +43,11 @@ named! {
     }
 }
 
+impl Precision {
+    /// The precisions of the built-in encoder.
+    pub const ON_CPU: [Self; 3] = [Self::F32, Self::Bf16, Self::Int8];
+}
+
 impl Isa {
     /// Returns the best instruction set that this processor supports.
     #[must_use]
@@ -58,6 +65,7 @@ impl Isa {
         match precision {
             Precision::F32 => true,
             Precision::Bf16 => self.multiplies_bf16(),
+            Precision::F16 => false,
             Precision::Int8 => matches!(self, Self::Avx2Vnni | Self::Avx512Vnni | Self::Avx512Bf16 | Self::Amx),
         }
     }

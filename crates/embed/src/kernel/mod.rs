@@ -54,10 +54,11 @@ const QUERIES: usize = 128;
 const ROW_PAD: usize = 96;
 
 impl Kernel {
-    /// Returns the kernels for an instruction set, if this processor supports it.
+    /// Returns the kernels for an instruction set, if this processor supports it. There are none for
+    /// [`Precision::F16`].
     #[must_use]
     pub fn new(isa: Isa, precision: Precision) -> Option<Self> {
-        if !isa.is_available() {
+        if !isa.is_available() || precision == Precision::F16 {
             return None;
         }
         let kernel = match isa {
@@ -145,7 +146,7 @@ impl Kernel {
         let mut row_left = vec![0.0; inputs];
         for (column, row) in weight.chunks_exact(inputs).enumerate() {
             match self.precision {
-                Precision::F32 => held.iter_mut().zip(row).for_each(|(word, x)| *word = x.to_bits()),
+                Precision::F32 | Precision::F16 => held.iter_mut().zip(row).for_each(|(word, x)| *word = x.to_bits()),
                 Precision::Bf16 => held.iter_mut().zip(self.bf16(row)).for_each(|(word, x)| *word = x),
                 Precision::Int8 => {
                     row_left.copy_from_slice(row);
@@ -178,7 +179,7 @@ impl Kernel {
     /// Returns how many numbers are in a 32-bit word.
     fn group(&self) -> usize {
         match self.precision {
-            Precision::F32 => 1,
+            Precision::F32 | Precision::F16 => 1,
             Precision::Bf16 => self.pair,
             Precision::Int8 => 4,
         }
