@@ -9,7 +9,7 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help more demo check test tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 # The five targets that most people need. The others are behind `make more`.
 help:
@@ -49,6 +49,7 @@ more:
 	@echo "api              rewrite the stored list of public items of the library"
 	@echo "reference        rewrite the pages of the manual that are generated from the code"
 	@echo "picture          redraw the README's picture"
+	@echo "deny             check licences, versions and sources of all dependencies, with cargo-deny"
 	@echo "package          build all crates as packages, only from the files in them (minutes)"
 	@echo "check-deploy     lint the GitHub workflows, the action and the container"
 	@echo "check-cuda       build the feature \`cuda\` without a GPU, and run what needs none (half an hour, 3 GB)"
@@ -73,7 +74,13 @@ check:
 # the others. One build serves all parts, regardless of the user's cargo settings.
 test: export CARGO_INCREMENTAL = 0
 test:
-	$(MAKE) --keep-going check tests documentation docs smoke features test-python
+	$(MAKE) --keep-going check deny tests documentation docs smoke features test-python
+
+# Licences, versions and sources of all dependencies. cargo-deny is built without optimisation: under a minute.
+DENY = $(TARGET)/deny
+deny:
+	[ -x $(DENY)/bin/cargo-deny ] || CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --quiet cargo-deny --version 0.20.2 --locked --debug --root $(DENY) --target-dir $(DENY)/build
+	$(DENY)/bin/cargo-deny --locked check --deny unmatched-skip --deny license-exception-not-encountered --deny license-not-encountered licenses bans sources
 
 tests: model
 	CHUNKMILL_REQUIRE_ALL=1 CANDLE_NUM_THREADS=1 $(CARGO) test --release --workspace --no-fail-fast
