@@ -23,7 +23,7 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::embedder::{Batching, Embedder, ModelInfo, ModelInput, Reads, Role, finite};
 use crate::late::{Reading, WantedChunk, WindowPart};
 use crate::split::{bucket, pack, split};
 
@@ -66,18 +66,9 @@ struct TokenizedText {
 struct UnknownText<'t> {
     hash: Hash,
     text: &'t str,
-    encoded: EncodedText,
-}
-
-impl UnknownText<'_> {
-    /// Returns the number of tokens that the model reads, as far as we know.
-    fn len(&self) -> usize {
-        if self.encoded.ids.is_empty() { self.encoded.n_tokens } else { self.encoded.ids.len() }
-    }
-
-    fn input(&self, role: Role) -> ModelInput<'_> {
-        ModelInput { text: self.text, role, ids: &self.encoded.ids }
-    }
+    ids: Vec<u32>,
+    /// Number of tokens that the model reads.
+    tokens: usize,
 }
 
 /// The vectors of a list of texts.
@@ -160,7 +151,8 @@ impl<'a> Batcher<'a> {
                 Reads::Text => hash,
             };
             let tokenized = TokenizedText { hash: of_input, n_tokens: encoded.n_tokens };
-            Ok((hash, tokenized, UnknownText { hash: of_input, text, encoded }))
+            let tokens = reads.tokens(&encoded);
+            Ok((hash, tokenized, UnknownText { hash: of_input, text, ids: encoded.ids, tokens }))
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
 
@@ -184,20 +176,19 @@ impl<'a> Batcher<'a> {
         if cached > 0 {
             progress(cached, 0);
         }
-        unique.sort_by(|a, b| {
-            b.len().cmp(&a.len()).then_with(|| (&a.encoded.ids, a.text).cmp(&(&b.encoded.ids, b.text)))
-        });
-        let batches = self.cut(&unique, UnknownText::len);
+        unique.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| (&a.ids, a.text).cmp(&(&b.ids, b.text))));
+        let tokens = |unknown: &UnknownText<'_>| unknown.tokens;
+        let batches = self.cut(&unique, tokens);
         let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<f32>> {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let inputs: Vec<ModelInput<'_>> = batch.iter().map(|unknown| unknown.input(role)).collect();
-            let vectors = embedder.embed(&inputs)?;
+            let inputs = batch.iter().map(|unknown| ModelInput { text: unknown.text, role, ids: &unknown.ids });
+            let vectors = embedder.embed(&inputs.collect::<Vec<_>>())?;
             if let Some((cache, space)) = &self.cache {
                 cache.put(space, batch.iter().map(|unknown| unknown.hash).zip(vectors.chunks(dim)));
             }
-            progress(batch.len(), batch.iter().map(UnknownText::len).sum());
+            progress(batch.len(), batch.iter().map(tokens).sum());
             Ok(vectors)
         };
         let computed = self.run(&batches, run)?;
@@ -209,7 +200,7 @@ impl<'a> Batcher<'a> {
             n_tokens: Vec::with_capacity(texts.len()),
             computed: unique.len(),
             cached,
-            tokens_read: unique.iter().map(UnknownText::len).sum(),
+            tokens_read: unique.iter().map(tokens).sum(),
             max_tokens: embedder.info().max_tokens,
         };
         for hash in &hashes {
@@ -243,22 +234,17 @@ impl<'a> Batcher<'a> {
         stop: &AtomicBool,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<EmbeddingResult> {
+        let reads = self.embedder.batching().reads;
         let run = |texts: &[String]| {
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
-            let unknown = texts.iter().zip(encoded).map(|(text, encoded)| UnknownText {
-                hash: Hash::from_bytes([0; 32]),
-                text,
-                encoded,
-            });
-            let unknown: Vec<UnknownText<'_>> = unknown.collect();
-            let inputs: Vec<ModelInput<'_>> = unknown.iter().map(|unknown| unknown.input(role)).collect();
-            let vectors = self.embedder.embed(&inputs)?;
-            let tokens_read = unknown.iter().map(UnknownText::len).sum();
+            let inputs = texts.iter().zip(&encoded).map(|(text, of)| ModelInput { text, role, ids: &of.ids });
+            let vectors = self.embedder.embed(&inputs.collect::<Vec<_>>())?;
+            let tokens_read = encoded.iter().map(|encoded| reads.tokens(encoded)).sum();
             progress(texts.len(), tokens_read);
-            Ok((vectors, unknown.iter().map(|unknown| unknown.encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
+            Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
         };
         let parts = texts.par_chunks(TOGETHER).map(run).collect::<Result<Vec<_>>>()?;
         Ok(EmbeddingResult {

@@ -96,6 +96,16 @@ pub enum Reads {
     Text,
 }
 
+impl Reads {
+    /// Returns the number of tokens that the model reads. Without token ids nobody knows where it truncates the text.
+    pub(crate) fn tokens(self, encoded: &EncodedText) -> usize {
+        match self {
+            Self::Ids => encoded.ids.len(),
+            Self::Text => encoded.n_tokens,
+        }
+    }
+}
+
 /// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each answers its own question")]
