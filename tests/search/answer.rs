@@ -34,16 +34,7 @@ pub struct Service {
 impl Service {
     /// Answers every request with these bytes after a delay.
     fn raw(response: String, after: Duration) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&requests);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let _ = serve(stream, &response, after, &seen);
-            }
-        });
-        Self { endpoint, requests }
+        Self::in_turn(vec![response], after)
     }
 
     /// Answers with blanks, a few each second, and never ends.
@@ -67,15 +58,15 @@ impl Service {
         Self::raw(response(status, "", body), Duration::ZERO)
     }
 
-    /// Answers the first requests with these responses, and all others with the last one.
-    fn in_turn(responses: Vec<String>) -> Self {
+    /// Answers the first requests with these responses, and all others with the last one, each after some time.
+    fn in_turn(responses: Vec<String>, after: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&requests);
         thread::spawn(move || {
             for (at, stream) in listener.incoming().flatten().enumerate() {
-                let _ = serve(stream, &responses[at.min(responses.len() - 1)], Duration::ZERO, &seen);
+                let _ = serve(stream, &responses[at.min(responses.len() - 1)], after, &seen);
             }
         });
         Self { endpoint, requests }
@@ -349,14 +340,14 @@ fn a_service_that_is_busy_is_asked_again_when_it_says() {
     let home = home();
     let busy = response("503 Service Unavailable", "Retry-After: 1\r\n", "busy");
     let answer = response("200 OK", "", r#"{"choices": [{"message": {"content": "Thirty days [1]."}}]}"#);
-    let service = Service::in_turn(vec![busy.clone(), answer]);
+    let service = Service::in_turn(vec![busy.clone(), answer], Duration::ZERO);
     let start = Instant::now();
     let (code, out, err) = asked(home.path(), &service.endpoint, &[]);
     assert_eq!(code, 0, "{err}");
     assert!(out.starts_with("Thirty days [1]."), "{out}");
     assert!(service.requests().len() == 2 && start.elapsed() >= Duration::from_secs(1));
     // Not if there is no time to wait.
-    let service = Service::in_turn(vec![busy]);
+    let service = Service::in_turn(vec![busy], Duration::ZERO);
     let (code, _, err) = asked(home.path(), &service.endpoint, &["--answer-timeout", "1"]);
     assert_eq!(code, 5);
     assert!(err.contains("answers 503 Service Unavailable: busy") && service.requests().len() == 1, "{err}");

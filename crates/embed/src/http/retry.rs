@@ -1,6 +1,6 @@
 //! Repeating a request: after failures that pass, with pauses that grow.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Whether another attempt may succeed after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,21 +18,28 @@ pub struct Pauses {
     next: Duration,
     factor: u32,
     left: u32,
+    until: Option<Instant>,
 }
 
 impl Pauses {
     /// Creates the pauses after a first attempt, for `retries` more.
     pub fn new(first: Duration, factor: u32, retries: u32) -> Self {
-        Self { next: first, factor, left: retries }
+        Self { next: first, factor, left: retries, until: None }
+    }
+
+    /// Allows only pauses that end before this time.
+    #[must_use]
+    pub fn until(self, until: Instant) -> Self {
+        Self { until: Some(until), ..self }
     }
 
     /// Returns the pause after a failure, or `None` if there is no other attempt.
     pub fn after(&mut self, failure: Retry) -> Option<Duration> {
         let Retry::After(least) = failure else { return None };
         self.left = self.left.checked_sub(1)?;
-        let pause = self.next;
+        let pause = varied(self.next).max(least);
         self.next = self.next.saturating_mul(self.factor);
-        Some(varied(pause).max(least))
+        self.until.is_none_or(|until| Instant::now() + pause < until).then_some(pause)
     }
 }
 
@@ -91,6 +98,13 @@ mod tests {
         assert_eq!(pauses.after(Retry::Never), None);
         assert_eq!(pauses.after(Retry::After(Duration::from_secs(30))), Some(Duration::from_secs(30)));
         assert_eq!(pauses.after(soon), None, "three retries");
+    }
+
+    #[test]
+    fn no_pause_ends_after_the_deadline() {
+        let mut pauses = Pauses::new(Duration::from_millis(1), 1, 9).until(Instant::now() + Duration::from_mins(1));
+        assert!(pauses.after(Retry::After(Duration::ZERO)).is_some());
+        assert_eq!(pauses.after(Retry::After(Duration::from_mins(2))), None);
     }
 
     #[cfg(feature = "client")]

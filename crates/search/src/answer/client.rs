@@ -111,12 +111,9 @@ impl Client {
         });
         let body = body.to_string();
         let until = Instant::now() + self.timeout;
-        let in_time = |failure: &Failure| match failure.retry {
-            Retry::After(pause) if Instant::now() + pause.max(FIRST_PAUSE * 2) < until => failure.retry,
-            _ => Retry::Never,
-        };
-        let pauses = Pauses::new(FIRST_PAUSE, 3, ATTEMPTS - 1);
-        http::again(pauses, in_time, || self.attempt(&body, until)).map_err(|failure| failure.error)
+        let pauses = Pauses::new(FIRST_PAUSE, 3, ATTEMPTS - 1).until(until);
+        http::again(pauses, |failure: &Failure| failure.retry, || self.attempt(&body, until))
+            .map_err(|failure| failure.error)
     }
 
     /// Sends one request, which ends at this time at the latest.
