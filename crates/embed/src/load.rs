@@ -163,8 +163,13 @@ pub struct ModelFiles {
 
 impl ModelFiles {
     fn new(folder: &Folder, model_type: &str, max_tokens: usize) -> Self {
-        let Folder { id, path, .. } = folder.clone();
-        Self { id, path, hashes: folder.hashes().clone(), model_type: model_type.to_owned(), max_tokens }
+        Self {
+            id: folder.id.clone(),
+            path: folder.path.clone(),
+            hashes: folder.hashes().clone(),
+            model_type: model_type.to_owned(),
+            max_tokens,
+        }
     }
 }
 

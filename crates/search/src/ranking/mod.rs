@@ -51,7 +51,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use chunkmill_base::error::{Error, Result};
-use chunkmill_dataset::dataset::Dataset;
+use chunkmill_dataset::dataset::{Dataset, Time};
 
 use graph::Graph;
 use keywords::Keywords;
@@ -227,7 +227,7 @@ impl Ranker {
     /// Returns the time in seconds at which each row's document was last modified; NaN if it is unknown.
     fn times(&self) -> Vec<f32> {
         #[expect(clippy::cast_precision_loss, reason = "minutes make no difference")]
-        let seconds = |time: i64| time.div_euclid(1_000_000) as f32;
+        let seconds = |time: Time| time.micros().div_euclid(1_000_000) as f32;
         self.rows.iter().map(|row| self.rows.document(row.doc).modified_time.map_or(f32::NAN, seconds)).collect()
     }
 
@@ -264,7 +264,7 @@ impl Ranker {
             .filter_map(|ranked| {
                 let time = self.rows.document(self.rows.row(ranked.row.row).doc).modified_time?;
                 #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^52")]
-                Some(ScoredRow { score: time.div_euclid(1_000_000) as f64, ..ranked.row })
+                Some(ScoredRow { score: time.micros().div_euclid(1_000_000) as f64, ..ranked.row })
             })
             .collect();
         rows.sort_unstable_by(ScoredRow::order);

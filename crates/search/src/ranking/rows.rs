@@ -11,9 +11,9 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow::datatypes::{Int64Type, TimestampMicrosecondType};
 use chunkmill_base::error::{Error, Result};
-use chunkmill_dataset::dataset::{Dataset, FileEntry, Table};
+use chunkmill_dataset::dataset::{Dataset, FileEntry, Table, Time};
 use rayon::prelude::*;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::top::ScoredRow;
 
@@ -32,9 +32,8 @@ pub struct DocumentInfo {
     pub bytes: u64,
     /// Number of lines.
     pub lines: u64,
-    /// Time at which the file was last modified, in microseconds since 1970. Written as RFC 3339.
-    #[serde(serialize_with = "rfc3339")]
-    pub modified_time: Option<i64>,
+    /// Time at which the file was last modified.
+    pub modified_time: Option<Time>,
     /// Format in which it was read: markdown, text, …
     pub format: String,
     /// Number of chunks.
@@ -392,7 +391,7 @@ fn read_documents(dataset: &Dataset, file: &FileEntry, documents: &mut Vec<Arc<D
                 title: text(&title),
                 bytes: bytes.value(at).unsigned_abs(),
                 lines: lines.value(at).unsigned_abs(),
-                modified_time: times.is_valid(at).then(|| times.value(at)),
+                modified_time: times.is_valid(at).then(|| Time::from_micros(times.value(at))),
                 format: format.value(at).to_owned(),
                 chunk_count: chunk_count.value(at).unsigned_abs(),
                 tags: list(&tags)?,
@@ -451,10 +450,4 @@ pub(crate) fn damaged(dataset: &Dataset, file: &FileEntry, problem: &str) -> Err
         problem: problem.to_owned(),
         help: "the dataset is damaged: index the corpus again".to_owned(),
     }
-}
-
-#[expect(clippy::ref_option, reason = "the signature that serde asks for")]
-fn rfc3339<S: Serializer>(micros: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
-    let time = micros.and_then(chrono::DateTime::from_timestamp_micros);
-    time.map(|time| time.to_rfc3339_opts(chrono::SecondsFormat::Micros, true)).serialize(serializer)
 }

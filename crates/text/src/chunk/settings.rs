@@ -55,13 +55,13 @@ settings! {
         /// Overlap by whole sentences, up to half a chunk (`header`, `section`, `semantic`, `code_aware`, `lines`, `structure`).
         pub sentence_overlap: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
         /// Collapse white space in the text that the model sees.
-        pub normalize_whitespace: bool = "BOOL", PRESETS, Chunks unless "the same chunks; so with all that follow";
+        pub normalize_whitespace: bool = "BOOL", PRESETS, Chunks unless "the same chunks; the model sees other texts";
         /// Convert the text that the model sees to Unicode NFC.
-        pub normalize_unicode: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
+        pub normalize_unicode: bool = "BOOL", PRESETS, Chunks unless "the same chunks; the model sees other texts";
         /// Remove queries and credentials from URLs in the text that the model sees.
-        pub redact_urls: bool = "BOOL", PRESETS, Chunks unless "nothing, if the strategy does not read it";
+        pub redact_urls: bool = "BOOL", PRESETS, Chunks unless "the same chunks; the model sees other texts";
         /// URL of the corpus root. Relative links become absolute in the text that the model sees.
-        pub base_url: BaseUrl = "URL", Hidden, Chunks;
+        pub base_url: BaseUrl = "URL", Hidden, Chunks unless "the same chunks; the model sees other texts";
     }
 }
 
