@@ -126,7 +126,7 @@ fn expand(tree: &str, before: &[String], found: &mut Vec<(Named, String)>) {
 /// Returns the items that a file names: those imported by `use`, with their local names, and the paths in its text.
 fn named_in(text: &str) -> (Vec<(Named, String)>, Vec<Named>) {
     // Tests beside the code are a module of their own.
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let text = text.split("\n#[cfg(test)]").next().unwrap();
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     // `pub(in crate::a)` says who may name an item, not what the item needs.
     let lines =
