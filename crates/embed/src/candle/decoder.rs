@@ -14,7 +14,7 @@ use candle_transformers::utils::repeat_kv;
 use chunkmill_base::value;
 use serde_json::{Value, json};
 
-use super::network::hidden;
+use super::mask::hidden;
 use crate::fields::Fields;
 
 /// Number of queries whose scores are computed together. The scores take memory for this many times a text's tokens,

@@ -1,4 +1,4 @@
-//! Models that run through candle, on any device. Only this module, [`network`] and [`decoder`] use the tensor library.
+//! Models that run through candle, on any device. Only this folder uses the tensor library.
 //!
 //! Texts of equal length are computed without padding and without a mask. On the CPU [`batch`] makes only batches of
 //! equal length, so a vector does not depend on the other texts in its batch. On a GPU it makes batches of one bucket,
@@ -7,6 +7,7 @@
 //! [`batch`]: crate::batch
 
 mod decoder;
+mod mask;
 mod network;
 
 use std::collections::HashMap;

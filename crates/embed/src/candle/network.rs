@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::decoder::{self, Decoder};
+use super::mask::hidden;
 use crate::fields::Fields;
 use crate::model::first_position;
 use crate::tensors::{in_network, prefix};
@@ -182,11 +183,6 @@ impl CandleNetwork {
             Self::Decoder(network) => network.forward(ids),
         }
     }
-}
-
-/// Returns a score that hides a key. It is finite, because otherwise a row with only hidden keys would have no maximum.
-pub(super) fn hidden(dtype: DType) -> f32 {
-    if dtype == DType::F16 { -6e4 } else { -1e30 }
 }
 
 /// BERT's network. Embeddings and mask are computed here: candle's own mask multiplies zero by a number that is infinite
