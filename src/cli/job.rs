@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
+use anyhow::Context as _;
 use serde::Serialize;
 
 use super::args::{ConfigArgs, CorpusArgs};
@@ -11,15 +11,16 @@ use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
 use super::output::{print, print_json, tell};
 use super::progress::{Interval, Progress, ProgressMode};
 use super::start::use_threads;
-use crate::chunk::Spec;
+use crate::chunk::{Context, Spec};
 use crate::config::{self, Config, Options};
-use crate::corpus::Root;
+use crate::corpus::{OtherFiles, Root};
 use crate::dataset::{Counts, Manifest};
 use crate::document::MALFORMED_FRONT_MATTER;
 use crate::embed::Embedder;
 use crate::error::exit;
-use crate::job::{Job, Report};
+use crate::job::{ChunkChanges, DocumentChanges, Job, Report};
 use crate::storage::Location;
+use crate::tokens::Unit;
 use crate::value::count;
 
 /// The corpus, the dataset and the settings of a job.
@@ -100,11 +101,11 @@ impl Ready {
     }
 }
 
-/// Prints the result of a job and returns the exit code.
-pub(super) fn print_report(report: &Report, out: &str, json: bool) -> anyhow::Result<u8> {
+/// Prints the result of a job, unless `quiet`, and returns the exit code.
+pub(super) fn print_report(report: &Report, out: &str, json: bool, quiet: bool) -> anyhow::Result<u8> {
     if json {
         print_json(&Summary::from(report))?;
-    } else {
+    } else if !quiet {
         print(describe(report, out))?;
     }
     Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
@@ -129,8 +130,9 @@ pub(super) fn stop_on_interrupt() -> anyhow::Result<Arc<AtomicBool>> {
 pub struct Summary<'a> {
     #[serde(flatten)]
     counts: Counts,
-    deleted: u64,
-    deleted_first: &'a [String],
+    changes: &'a DocumentChanges,
+    chunk_changes: Option<ChunkChanges>,
+    other_files: &'a OtherFiles,
     malformed_front_matter: usize,
     chunks_kept: u64,
     texts_embedded: usize,
@@ -151,8 +153,9 @@ impl<'a> From<&'a Report> for Summary<'a> {
         let [preparing, embedding, writing] = report.stages.map(|stage| stage.as_secs_f64());
         Self {
             counts: report.manifest.counts,
-            deleted: report.deleted.count,
-            deleted_first: &report.deleted.first,
+            changes: &report.documents,
+            chunk_changes: report.chunks,
+            other_files: &report.other_files,
             malformed_front_matter: report.malformed_front_matter.len(),
             chunks_kept: report.chunks_kept,
             texts_embedded: report.texts_embedded,
@@ -170,13 +173,61 @@ impl<'a> From<&'a Report> for Summary<'a> {
     }
 }
 
-/// Explains the chunk settings if they are the defaults.
-fn chosen(manifest: &Manifest) -> &'static str {
-    if manifest.spec.fingerprint == Spec::default().fingerprint() {
-        ", with names and headings shown to the model (the default; `chunkmill-eval recommend` finds what suits your documents)"
-    } else {
-        ""
+/// Says how documents are cut, and whether the model sees more than the content; the first time, also how to find better
+/// settings than the default.
+fn chosen(report: &Report) -> String {
+    let manifest = &report.manifest;
+    let shown = match Spec::resolve(&manifest.spec.settings).map(|spec| spec.context()) {
+        Ok(Context::Headings) => ", with headings shown to the model",
+        Ok(Context::Document) => ", with names shown to the model",
+        Ok(Context::Full) => ", with names and headings shown to the model",
+        Ok(Context::None) | Err(_) => "",
+    };
+    let is_first = !report.is_update && manifest.spec.fingerprint == Spec::default().fingerprint();
+    let advice = "\n             the default; `chunkmill-eval recommend` finds what suits your documents";
+    format!("{}{shown}{}", manifest.spec.text, if is_first { advice } else { "" })
+}
+
+fn links(counts: Counts) -> String {
+    let lost = match counts.unresolved_edges {
+        0 => String::new(),
+        1 => ", 1 leads nowhere".to_owned(),
+        lost => format!(", {lost} lead nowhere"),
+    };
+    format!("  links      {}{lost}", counts.edges)
+}
+
+fn changes(report: &Report) -> String {
+    let DocumentChanges { new, changed, deleted, .. } = &report.documents;
+    let chunks = report.chunks.map(|ChunkChanges { added, removed, kept }| {
+        format!("; chunks: {added} added, {removed} removed, {kept} kept")
+    });
+    for (list, what) in [(new, "new"), (changed, "changed"), (deleted, "deleted")] {
+        if list.count > 0 {
+            tracing::info!("{what}: {list}");
+        }
     }
+    let documents = format!("{} new, {} changed, {} deleted", new.count, changed.count, deleted.count);
+    format!("  documents  {documents}{}", chunks.unwrap_or_default())
+}
+
+/// Says which files are no documents.
+pub(super) fn left_out(others: &OtherFiles) -> String {
+    format!("  left out   {others} (`--include` names what to index; `plan -v` lists them)")
+}
+
+/// Says how many chunks the model read in part only, and what helps.
+fn truncated(manifest: &Manifest) -> String {
+    let (counts, most) = (manifest.counts, manifest.model.max_tokens as u64);
+    let is_in_tokens = Spec::resolve(&manifest.spec.settings).is_ok_and(|spec| spec.unit() == Unit::Tokens);
+    // Most chunks fit if a typical one fills four fifths of what the model reads.
+    let fits = (most * counts.tokens).checked_div(counts.model_tokens).map(|fits| fits * 4 / 5 / 8 * 8);
+    let fits = fits.filter(|&fits| fits >= 8 && is_in_tokens);
+    let max = fits.map(|fits| format!(" (about {fits})")).unwrap_or_default();
+    format!(
+        "  truncated  {}: the model reads {most} tokens; lower --max{max}, or take a model that reads more (`chunkmill model list`)",
+        count(counts.truncated, "chunk"),
+    )
 }
 
 fn describe(report: &Report, out: &str) -> String {
@@ -191,18 +242,21 @@ fn describe(report: &Report, out: &str) -> String {
             count(counts.chunks, "chunk"),
             count(counts.tokens, "token")
         ),
-        format!("  chunked    {}{}", report.manifest.spec.text, chosen(&report.manifest)),
-        format!("  edges      {}, {} unresolved", counts.edges, counts.unresolved_edges),
+        format!("  chunked    {}", chosen(report)),
+        links(counts),
     ];
-    if report.deleted.count > 0 {
-        let deleted = count(report.deleted.count, "document");
-        lines.push(format!("  deleted    {deleted} that the corpus no longer has: {}", report.deleted));
+    if report.is_update {
+        lines.push(changes(report));
+    }
+    if report.documents.deleted.count > 0 {
+        lines.push(format!("  deleted    {}, which the corpus no longer has", report.documents.deleted));
+    }
+    if report.other_files.count > 0 {
+        lines.push(left_out(&report.other_files));
     }
     if report.chunks_kept > 0 {
-        lines.push(format!(
-            "  kept       {} from the previous run, vectors included",
-            count(report.chunks_kept, "chunk")
-        ));
+        lines
+            .push(format!("  kept       {} of the previous run, vectors included", count(report.chunks_kept, "chunk")));
     }
     if report.texts_cached > 0 {
         lines.push(format!("  cached     {} with a vector from the cache", count(report.texts_cached, "text")));
@@ -216,17 +270,13 @@ fn describe(report: &Report, out: &str) -> String {
             rate(tokens_read, seconds_embedding)
         ));
     }
-    lines.push(format!(
-        "  time       preparing {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s (they overlap)"
-    ));
+    tracing::info!(
+        "preparing took {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s; they overlap"
+    );
     let files = count(report.manifest.files.len(), "file");
     lines.push(format!("  dataset    {out}: {files}, {}", size(bytes)));
     if counts.truncated > 0 {
-        lines.push(format!(
-            "  truncated  {}, to the {} tokens the model reads (column `truncated`)",
-            count(counts.truncated, "chunk"),
-            report.manifest.model.max_tokens
-        ));
+        lines.push(truncated(&report.manifest));
     }
     let malformed = &report.malformed_front_matter;
     if !malformed.is_empty() {

@@ -249,7 +249,7 @@ fn documents_that_leave_are_named_and_most_of_them_only_on_request() {
     let index = |args: &[&str]| run(home, &[&["index", "-o", "out"], &FAKE[..], args].concat());
     assert_eq!(index(&["one", "two"]).0, 0);
     let (code, out, err) = index(&["one/a.md", "one/b.md", "two"]);
-    assert!(code == 0 && out.contains("deleted    1 document that the corpus no longer has: c.md"), "{out}{err}");
+    assert!(code == 0 && out.contains("deleted    c.md, which the corpus no longer has"), "{out}{err}");
     let before = tree(&home.join("out"));
     for args in [&["one/a.md"][..], &["two"], &["two", "--fresh"], &["docs=one", "two"]] {
         let (code, out, err) = index(args);
@@ -270,10 +270,7 @@ fn documents_that_leave_are_named_and_most_of_them_only_on_request() {
     assert_eq!(index(&["one/a.md", "two"]).0, 0);
     let (code, out, err) = index(&["two", "--json"]);
     assert_eq!(code, 0, "{err}");
-    assert_eq!(
-        (&json_lines(&out)[0]["deleted"], &json_lines(&out)[0]["deleted_first"][0]),
-        (&1.into(), &"a.md".into())
-    );
+    assert_eq!(json_lines(&out)[0]["changes"]["deleted"], serde_json::json!({"count": 1, "first": ["a.md"]}));
     let (code, _, err) = index(&["one", "--allow-shrink"]);
     assert_eq!(code, 0, "{err}");
     assert_eq!(ok(home, &["verify", "out", "--corpus", "one"]).0.lines().count(), 1);
@@ -282,7 +279,82 @@ fn documents_that_leave_are_named_and_most_of_them_only_on_request() {
     fs::write(home.join("plan.json"), out).unwrap();
     ok(home, &["run", "--plan", "plan.json", "--shard", "1/1", "-o", "out"]);
     let (out, _) = ok(home, &["commit", "--plan", "plan.json", "-o", "out"]);
-    assert!(out.contains("deleted    3 documents that the corpus no longer has: a.md, b.md, c.md"), "{out}");
+    assert!(out.contains("deleted    a.md, b.md, c.md, which the corpus no longer has"), "{out}");
+}
+
+#[test]
+fn files_of_other_types_are_counted_and_listed_but_not_those_that_were_excluded() {
+    let files =
+        [("docs/a.md", "# A"), ("docs/b.html", "x"), ("docs/c/d.HTML", "x"), ("docs/e.py", "x"), ("docs/README", "x")];
+    let home = folder(&files);
+    let home = home.path();
+    write(home, "docs/.gitignore", b"*.py\n");
+    let said = "  left out   3 files of other types: 2 html, 1 without extension";
+    let (out, _) = ok(home, &["plan", "docs", "-o", "out", "--embedder", "fake"]);
+    assert!(out.contains(said) && !out.contains("b.html"), "{out}");
+    let (out, _) = ok(home, &["plan", "docs", "-o", "out", "--embedder", "fake", "-v"]);
+    assert!(out.contains("  leave out  README\n  leave out  b.html\n  leave out  c/d.HTML\n"), "{out}");
+    assert!(out.contains("  new        a.md\n"), "{out}");
+    let (out, _) = ok(home, &["index", "docs", "-o", "out", "--embedder", "fake"]);
+    assert!(out.contains(said) && out.contains("`--include` names what to index"), "{out}");
+    let (out, _) =
+        ok(home, &["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--exclude", "README,*.html"]);
+    assert_eq!(json_lines(&out)[0]["other_files"]["count"], 0);
+    // Files that are below two roots are counted once.
+    let (out, _) = ok(home, &["index", "docs", "docs/c", "-o", "twice", "--embedder", "fake", "--json"]);
+    assert_eq!(
+        json_lines(&out)[0]["other_files"],
+        serde_json::json!({
+            "count": 3, "types": {"": 1, "html": 2}, "first": ["README", "b.html", "c/d.HTML"],
+        })
+    );
+}
+
+#[test]
+fn an_update_says_what_it_changes_and_nobody_hears_it_with_q() {
+    let text = |name: &str| format!("# {name}\n\nWords of {name}.\n");
+    let home = folder(&[("docs/a.md", &text("a")), ("docs/b.md", &text("b")), ("docs/c.md", &text("c"))]);
+    let home = home.path();
+    let index = ["index", "docs", "-o", "out", "--embedder", "fake"];
+    let (out, _) = ok(home, &index);
+    assert!(!out.contains(" new, "), "nothing to compare with: {out}");
+    write(home, "docs/b.md", (text("b") + "\n# B2\n\nMore.\n").as_bytes());
+    write(home, "docs/d.md", text("d").as_bytes());
+    fs::remove_file(home.join("docs/c.md")).unwrap();
+    for files in ["--files=1", "--files=7"] {
+        let (out, _) = ok(home, &[&["plan"], &index[1..], &[files, "-v"]].concat());
+        assert!(out.contains("1 new, 1 changed, 1 unchanged; 1 deleted since"), "{out}");
+        assert!(out.contains("  new        d.md\n  change     b.md\n  delete     c.md\n"), "{out}");
+    }
+    let (out, err) = ok(home, &[&index[..], &["-v"]].concat());
+    let wanted = "  documents  1 new, 1 changed, 1 deleted; chunks: 2 added, 2 removed, 1 kept\n";
+    assert!(out.contains(wanted), "{out}");
+    assert!(err.contains("changed: b.md"), "{err}");
+    let (out, _) = ok(home, &index);
+    assert!(out.contains("  documents  0 new, 0 changed, 0 deleted; chunks: 0 added, 0 removed, 3 kept\n"), "{out}");
+    // Other settings change chunks, not documents.
+    let (out, _) = ok(home, &[&index[..], &["--preset", "fixed", "--max", "9", "--files", "3"]].concat());
+    assert!(out.contains("  documents  0 new, 0 changed, 0 deleted; chunks: ") && !out.contains(" 0 removed"), "{out}");
+    assert_eq!(ok(home, &[&index[..], &["-q"]].concat()), (String::new(), String::new()));
+    assert!(!ok(home, &[&index[..], &["-q", "--json"]].concat()).0.is_empty(), "it was asked for");
+}
+
+#[test]
+fn the_summary_says_what_the_model_sees_and_what_helps_against_truncation() {
+    let home = folder(&[("docs/a.md", &"word ".repeat(900))]);
+    let index = |args: &[&str]| ok(home.path(), &[&["index", "docs", "--embedder", "fake"], args].concat()).0;
+    let windows = ["--preset", "windows", "--max", "400", "--target", "400"];
+    assert!(index(&[&["-o", "windows"], &windows[..]].concat()).contains("; lower --max (about 2"));
+    for (at, args) in [&[][..], &["--max", "100"], &["--context", "full", "--preset", "ragdocs"]].iter().enumerate() {
+        let out = format!("out{at}");
+        let first = index(&[&["-o", &out], *args].concat());
+        let again = index(&[&["-o", &out], *args].concat());
+        assert!(first.contains("with names and headings shown to the model"), "{first}");
+        assert!(again.contains("with names and headings shown to the model"), "{again}");
+        // The advice is for who has just begun.
+        assert_eq!(first.contains("chunkmill-eval recommend"), args.is_empty(), "{first}");
+        assert!(!again.contains("chunkmill-eval recommend"), "{again}");
+    }
 }
 
 #[test]

@@ -39,5 +39,5 @@ pub(crate) fn run(args: Args, quiet: bool) -> anyhow::Result<u8> {
     let progress = args.progress.start(quiet)?;
     let result = job::run(&job, &out, embedder.as_ref(), &stop, &|event| progress.on(event));
     progress.finish();
-    print_report(&result?, &out.to_string(), args.json)
+    print_report(&result?, &out.to_string(), args.json, quiet)
 }

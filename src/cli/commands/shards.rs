@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::flags::{EmbeddingFlags, RunFlags};
-use crate::cli::job::{JobArgs, ProgressArgs, Ready, print_report, size, stop_on_interrupt};
+use crate::cli::job::{JobArgs, ProgressArgs, Ready, left_out, print_report, size, stop_on_interrupt};
 use crate::cli::output::{print, print_json, print_json_pretty};
 use crate::cli::start::warn_of_settings;
 use crate::config::Options;
@@ -106,7 +106,7 @@ impl FromStr for Shard {
     }
 }
 
-pub(crate) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
+pub(crate) fn plan(args: PlanArgs, verbose: bool) -> anyhow::Result<u8> {
     let (corpus, out) = (args.job.corpus.corpus.clone(), args.job.out.clone());
     let roots = args.job.corpus.roots()?;
     let options = args.job.options()?;
@@ -124,27 +124,35 @@ pub(crate) fn plan(args: PlanArgs) -> anyhow::Result<u8> {
         );
     }
     if args.json || args.shards.is_some() {
-        tracing::info!("{}", describe(&plan));
+        tracing::info!("{}", describe(&plan, false));
         print_json_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?;
     } else {
-        print(describe(&plan))?;
+        print(describe(&plan, verbose))?;
     }
     Ok(exit::DONE)
 }
 
-fn describe(plan: &Plan) -> String {
+fn describe(plan: &Plan, verbose: bool) -> String {
     let Plan { documents, estimate, parts, .. } = plan;
     let to_make = parts.iter().filter(|part| part.shard.is_some()).count();
     let mut lines = vec![format!(
         "{}: {} new, {} changed, {} unchanged; {} deleted since",
         count(documents.discovered, "document"),
-        documents.new,
-        documents.changed,
+        documents.new.count,
+        documents.changed.count,
         documents.unchanged,
-        documents.deleted
+        documents.deleted.count
     )];
-    if documents.deleted > 0 {
-        lines.push(format!("  delete     {}", plan.deleted()));
+    if verbose {
+        lines.extend(documents.new.first.iter().map(|id| format!("  new        {id}")));
+        lines.extend(documents.changed.first.iter().map(|id| format!("  change     {id}")));
+        lines.extend(documents.deleted.first.iter().map(|id| format!("  delete     {id}")));
+        lines.extend(plan.other_files.first.iter().map(|path| format!("  leave out  {path}")));
+    } else if documents.deleted.count > 0 {
+        lines.push(format!("  delete     {}", documents.deleted));
+    }
+    if plan.other_files.count > 0 {
+        lines.push(left_out(&plan.other_files));
     }
     if documents.passed_over > 0 {
         let passed_over = count(documents.passed_over, "document");
@@ -195,9 +203,9 @@ pub(crate) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-pub(crate) fn commit(args: &CommitArgs) -> anyhow::Result<u8> {
+pub(crate) fn commit(args: &CommitArgs, quiet: bool) -> anyhow::Result<u8> {
     let PlanFile { plan, .. } = PlanFile::read(&args.plan)?;
     let stop = stop_on_interrupt()?;
     let report = job::commit(&plan, &args.out, &stop)?;
-    print_report(&report, &args.out.to_string(), args.json)
+    print_report(&report, &args.out.to_string(), args.json, quiet)
 }

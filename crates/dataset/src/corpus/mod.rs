@@ -10,6 +10,7 @@
 
 mod dataset;
 mod ignored;
+mod others;
 mod special;
 
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::storage::{Entry, Location};
 use dataset::{MANIFEST, is_dataset, is_manifest};
 use ignored::{IgnoreRules, RULES};
+pub use others::OtherFiles;
 use special::{special, special_at, special_rules};
 
 /// Default globs of the files that are documents.
@@ -145,6 +147,17 @@ struct Selection<'f> {
     unmatched: RefCell<Vec<&'f (String, Gitignore)>>,
 }
 
+/// Whether a file is a document, by the globs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    /// It is a document.
+    Take,
+    /// It was excluded, or has the rules of what is excluded.
+    Exclude,
+    /// No glob names it.
+    Other,
+}
+
 impl<'f> Selection<'f> {
     fn new(filter: &'f Filter) -> Self {
         // A glob with `!` takes nothing, and says nothing about what exists.
@@ -152,9 +165,14 @@ impl<'f> Selection<'f> {
         Self { filter, unmatched: RefCell::new(unmatched) }
     }
 
-    fn takes(&self, path: &str) -> bool {
+    fn choose(&self, path: &str) -> Choice {
         self.unmatched.borrow_mut().retain(|(_, glob)| !matches(glob, path));
-        matches(&self.filter.include, path) && !matches(&self.filter.exclude, path)
+        match (matches(&self.filter.include, path), matches(&self.filter.exclude, path)) {
+            (_, true) => Choice::Exclude,
+            (true, false) => Choice::Take,
+            (false, false) if RULES.iter().any(|rules| path.rsplit('/').next() == Some(rules)) => Choice::Exclude,
+            (false, false) => Choice::Other,
+        }
     }
 
     /// Names the globs that matched nothing, if there are any: "no file matches `*.html`".
@@ -249,13 +267,15 @@ impl QuarantinedDocument {
     }
 }
 
-/// All discovered documents: `sources` and `quarantined` together.
+/// All discovered documents: `sources` and `quarantined` together; and what is no document.
 #[derive(Debug, Default)]
 pub struct Discovery {
     /// Documents to read, sorted by id.
     pub sources: Vec<Source>,
     /// Documents that were ruled out without reading them, sorted by id.
     pub quarantined: Vec<QuarantinedDocument>,
+    /// Files that are no documents because no glob takes them.
+    pub others: OtherFiles,
 }
 
 /// Finds the documents below `roots`. Skips everything at or below a location in `except`: the dataset that is
@@ -286,6 +306,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
             return Err(root.wrong(reason.to_string(), "name an existing folder or file"));
         }
         let before = [found.sources.len(), found.quarantined.len()];
+        let others = if once.is_some() { found.others.clone() } else { OtherFiles::default() };
         match entry.filter(|entry| !entry.is_folder) {
             // A file that the user names is a document, whatever its name.
             Some(file) => {
@@ -296,6 +317,9 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
             None => walk(place, &selection, &except, &mut found)?,
         }
         if let Some(once) = &mut once {
+            if places.iter().take_while(|other| !std::ptr::eq(*other, place)).any(|above| is_below(place, above)) {
+                found.others = others;
+            }
             once.keep(&mut found, before, canonical)?;
         }
     }
@@ -307,7 +331,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     if found.sources.is_empty() && found.quarantined.is_empty() {
         let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
         let read = if filter.named.is_empty() {
-            "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (PDF, HTML and Office files must be converted first)"
+            "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (convert PDF, HTML and Office files first, for example with pandoc, MarkItDown or Docling)"
         } else {
             "globs are read as in .gitignore: `*.py` matches in every folder, `/*.py` only at the top"
         };
@@ -330,6 +354,11 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         });
     }
     Ok(found)
+}
+
+/// Whether a root is below another one, which has its files already.
+fn is_below(place: &RootPlace<'_>, above: &RootPlace<'_>) -> bool {
+    place.canonical.path().starts_with(above.canonical.path())
 }
 
 /// Checks that no root is the folder to write to.
@@ -477,7 +506,8 @@ fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
         let name = slashed(relative);
         let Some(kind) = entry.file_type() else { continue };
         let shown = || name.clone().unwrap_or_else(|| relative.to_string_lossy().into_owned());
-        let takes = || name.as_deref().is_none_or(|name| selection.takes(name));
+        let choice = || name.as_deref().map_or(Choice::Take, |name| selection.choose(name));
+        let takes = || choice() == Choice::Take;
         if kind.is_symlink() {
             let target = path.canonicalize().ok();
             let inside = target.as_ref().is_some_and(|target| target.starts_with(canonical));
@@ -485,14 +515,18 @@ fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
             if (takes() && !folder) || (folder && !inside) {
                 links.push((shown(), target.filter(|_| inside)));
             }
-        } else if kind.is_file() && takes() {
-            match fs::metadata(path) {
-                Ok(metadata) => {
-                    let modified = metadata.modified().ok();
-                    let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
-                    found.add(place, &entry, name.as_deref(), filter);
-                }
-                Err(error) => found.quarantine(root, shown(), Skip::Unreadable(error)),
+        } else if kind.is_file() {
+            match choice() {
+                Choice::Exclude => {}
+                Choice::Other => found.others.add(&shown()),
+                Choice::Take => match fs::metadata(path) {
+                    Ok(metadata) => {
+                        let modified = metadata.modified().ok();
+                        let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
+                        found.add(place, &entry, name.as_deref(), filter);
+                    }
+                    Err(error) => found.quarantine(root, shown(), Skip::Unreadable(error)),
+                },
             }
         } else if let Some(reason) = special(kind).filter(|_| takes()) {
             found.quarantine(root, shown(), reason);
@@ -542,8 +576,13 @@ fn list(
         let Some(name) = entry.path.strip_prefix(root).ok().and_then(slashed) else { continue };
         let passed_over = name.rsplit_once('/').is_some_and(|(above, _)| above.split('/').any(is_of_version_control))
             || except.iter().any(|folder| entry.path.starts_with(folder));
-        if !passed_over && selection.takes(&name) && !ignored.ignores(&entry.path) {
-            found.add(place, entry, Some(&name), filter);
+        if passed_over || ignored.ignores(&entry.path) {
+            continue;
+        }
+        match selection.choose(&name) {
+            Choice::Take => found.add(place, entry, Some(&name), filter),
+            Choice::Other => found.others.add(&name),
+            Choice::Exclude => {}
         }
     }
     Ok(())

@@ -21,6 +21,7 @@
 //! | search | reads the positions and headings of all chunks, and all vectors | 50 bytes per chunk, and 4 per value of its vector | for more, use a vector database |
 
 mod build;
+mod changes;
 mod edges;
 mod event;
 mod inputs;
@@ -40,15 +41,15 @@ mod shards;
 mod table;
 mod tally;
 
+pub use changes::{ChunkChanges, DocumentChanges, DocumentList};
 pub use event::{Event, Watcher};
 pub use job::Job;
-pub use leaving::Leaving;
 pub use lifecycle::{ChangeCounts, delete, promote};
 pub use memory::peak_memory;
 pub use ordered::{Results, in_order};
 pub use prepare::{Cut, PreparedDocument, Recipe};
 pub use report::Report;
 pub use run::run;
-pub use shards::{Changes, Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
+pub use shards::{Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;
 pub use tally::{Standing, Tally};

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::event::Event;
 use super::inputs::InputRecipe;
 use super::job::Job;
-use crate::corpus::{self, FetchedDocument, Source};
+use crate::corpus::{self, FetchedDocument, OtherFiles, Source};
 use crate::dataset::{self, Dataset, Part, PartInputs, QuarantineRow};
 use crate::storage::Location;
 
@@ -55,8 +55,12 @@ impl PartWork {
     }
 }
 
-/// Finds the documents of a corpus and assigns them to parts. `promotions` contains levels by document id.
-pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, String>) -> Result<Vec<PartWork>> {
+/// Finds the documents of a corpus and assigns them to parts, and the files that are no documents. `promotions` contains levels by document id.
+pub(super) fn find(
+    job: &Job,
+    out: &Location,
+    promotions: &BTreeMap<String, String>,
+) -> Result<(Vec<PartWork>, OtherFiles)> {
     let found = corpus::discover(&job.roots, &job.filter, std::slice::from_ref(out))?;
     let files = job.output.files;
     let mut parts = vec![PartWork::default(); files];
@@ -75,7 +79,7 @@ pub(super) fn find(job: &Job, out: &Location, promotions: &BTreeMap<String, Stri
         part.inputs.promotions = promoted.collect();
         part.sources.shrink_to_fit();
     }
-    Ok(parts)
+    Ok((parts, found.others))
 }
 
 /// Creates the event that reports the documents found.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::leaving::Leaving;
+use super::changes::{ChunkChanges, DocumentChanges};
+use crate::corpus::OtherFiles;
 use crate::dataset::{Manifest, QuarantineRow};
 
 /// The result of a job.
@@ -12,8 +13,14 @@ pub struct Report {
     pub manifest: Manifest,
     /// All documents that are not indexed.
     pub quarantined: Vec<QuarantineRow>,
-    /// Documents of the previous snapshot that are not in the corpus any more.
-    pub deleted: Leaving,
+    /// Whether there was a dataset before.
+    pub is_update: bool,
+    /// The documents of the corpus, compared with the dataset before.
+    pub documents: DocumentChanges,
+    /// Numbers of chunks, compared with the dataset before; `None` if there were too many to count (20 million).
+    pub chunks: Option<ChunkChanges>,
+    /// Files below the roots that the globs do not take.
+    pub other_files: OtherFiles,
     /// Ids of the documents whose front matter is not valid, see [`MALFORMED_FRONT_MATTER`](chunkmill_text::document::MALFORMED_FRONT_MATTER).
     pub malformed_front_matter: Vec<String>,
     /// Number of chunks in reused parts, or with vectors from the previous snapshot.

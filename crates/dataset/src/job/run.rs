@@ -8,9 +8,10 @@ use chunkmill_embed::Embedder;
 use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 
 use super::build::Builder;
+use super::changes::{Comparison, ReplacedChunks};
 use super::event::{Event, Watcher};
 use super::job::Job;
-use super::leaving::Leaving;
+use super::leaving::leaving;
 use super::parts::PartWork;
 use super::report::Report;
 use super::reuse::Earlier;
@@ -39,16 +40,26 @@ pub fn run(
     let mut staging = Staging::open(out)?;
     // A fresh run repairs a damaged dataset.
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
-    let mut parts = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
-    let deleted = Leaving::find(job, out, earlier.as_ref(), &parts)?;
+    let (mut parts, other_files) = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
+    let deleted = leaving(job, out, earlier.as_ref(), &parts)?;
     watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
 
     // Parts that exist already and are still valid.
     let recipe = inputs::InputRecipe::new(job, embedder.info());
-    for part in &mut parts {
-        part.look(&recipe)?;
+    let mut comparison = Comparison::new(earlier.as_ref(), parts.len(), deleted);
+    let is_same = |index: usize, work: &PartWork| {
+        let part = earlier.as_ref().and_then(|dataset| dataset.manifest().part(index));
+        part.is_some_and(|part| parts::is_usable(job, work, &part))
+    };
+    for (index, part) in parts.iter_mut().enumerate() {
+        let contents = part.look(&recipe)?;
+        comparison.part(index, part, &contents, is_same(index, part));
     }
+    let (documents, is_update) = (comparison.changes, earlier.is_some());
+    let same: Vec<bool> = parts.iter().enumerate().map(|(index, work)| is_same(index, work)).collect();
+    let is_kept = |index: usize| same.get(index).copied().unwrap_or_default();
+    let replaced = ReplacedChunks::read(earlier.as_ref(), is_kept);
     let earlier = earlier.filter(|_| !job.fresh);
     let in_place = |(index, work): (usize, &PartWork)| {
         let part = earlier.as_ref()?.manifest().part(index)?;
@@ -89,10 +100,13 @@ pub fn run(
     let (manifest, quarantined) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
     let [preparing, embedding, writing] = built.busy;
     Ok(Report {
+        chunks: replaced.zip(Dataset::find(out)?).map(|(before, now)| before.compare(&now, is_kept)).transpose()?,
         malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
         manifest,
         quarantined,
-        deleted,
+        is_update,
+        documents,
+        other_files,
         chunks_kept: chunks_kept + built.chunks_kept,
         texts_embedded: built.texts_embedded,
         texts_cached: built.texts_cached,

@@ -7,7 +7,7 @@
 //! single run, because the bytes of a part follow from its inputs alone. A part that was not built from the inputs
 //! in the plan is never used.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,18 +18,19 @@ use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 use serde::{Deserialize, Serialize};
 
 use super::build::Builder;
+use super::changes::{ChunkChanges, Comparison, DocumentChanges, ReplacedChunks};
 use super::event::{Event, Watcher};
 use super::job::Job;
-use super::leaving::Leaving;
+use super::leaving::leaving;
 use super::parts::{self, PartWork};
 use super::prepare::Recipe;
 use super::report::Report;
 use super::reuse::Earlier;
 use super::{inputs, publish};
 
-use crate::corpus::Source;
+use crate::corpus::{OtherFiles, Source};
 use crate::dataset::{
-    self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging, Table,
+    self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging,
 };
 use crate::storage::Location;
 
@@ -46,7 +47,7 @@ const CALIBRATION: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Documents of the corpus, compared with the existing dataset.
-    pub documents: Changes,
+    pub documents: DocumentChanges,
     /// Estimated work for the parts that must be built.
     pub estimate: Estimate,
     /// Number of shards.
@@ -59,9 +60,9 @@ pub struct Plan {
     pub base: Option<String>,
     /// Whether a shard fails if the model would truncate a chunk.
     pub deny_truncation: bool,
-    /// Ids of the first documents that are in the dataset only.
+    /// Files below the roots that the globs do not take.
     #[serde(default)]
-    pub deleted_first: Vec<String>,
+    pub other_files: OtherFiles,
 }
 
 /// A part of a plan.
@@ -76,23 +77,6 @@ pub struct PlannedPart {
     pub bytes: u64,
     /// Number of the shard that builds the part, from 1; `None` if the part exists already.
     pub shard: Option<usize>,
-}
-
-/// Numbers of documents in a corpus, compared with a dataset.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
-    /// Documents in the corpus.
-    pub discovered: u64,
-    /// Documents in the corpus but not in the dataset.
-    pub new: u64,
-    /// Documents in both, with different contents.
-    pub changed: u64,
-    /// Documents in both, with the same contents.
-    pub unchanged: u64,
-    /// Documents in the dataset only.
-    pub deleted: u64,
-    /// Documents in the corpus that are quarantined without being read: too large, a symbolic link.
-    pub passed_over: u64,
 }
 
 /// The estimated work to build the parts, from a sample of the documents and a short trial of the model.
@@ -152,11 +136,6 @@ impl Plan {
     /// Returns the parts of a shard with their numbers.
     fn shard(&self, shard: usize) -> impl Iterator<Item = (usize, &PlannedPart)> {
         self.parts.iter().enumerate().filter(move |(_, part)| part.shard == Some(shard))
-    }
-
-    /// Returns the documents that are in the dataset only.
-    pub fn deleted(&self) -> Leaving {
-        Leaving { count: self.documents.deleted, first: self.deleted_first.clone() }
     }
 
     fn promotions(&self) -> BTreeMap<String, String> {
@@ -237,12 +216,11 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
     let manifest = Manifest::new(&job.spec, job.admission, embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
-    let mut parts = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
-    let deleted = Leaving::find(job, out, dataset.as_ref(), &parts)?;
+    let (mut parts, other_files) = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
+    let deleted = leaving(job, out, dataset.as_ref(), &parts)?;
     let recipe = inputs::InputRecipe::new(job, embedder.info());
-    let known = dataset.as_ref().map(contents).transpose()?.unwrap_or_default();
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
-    let mut documents = Changes::default();
+    let mut comparison = Comparison::new(dataset.as_ref(), parts.len(), deleted);
     let mut to_embed: Vec<Source> = Vec::new();
     let mut planned = Vec::new();
     for (index, part) in parts.iter_mut().enumerate() {
@@ -252,48 +230,19 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         let contents = part.look(&recipe)?;
         let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
         let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
-        documents.passed_over += part.passed_over.len() as u64;
-        for (source, content) in part.sources.iter().zip(contents) {
-            let before = known.get(&*source.origin.doc_id);
-            // A part that exists already has no changed documents, not even among those that cannot be read.
-            let same = is_there || (before.is_some() && before == content.as_ref());
-            let count = if same {
-                &mut documents.unchanged
-            } else if before.is_some() {
-                &mut documents.changed
-            } else {
-                &mut documents.new
-            };
-            *count += 1;
-            let keeps = same && keeps_vectors;
-            if !(is_there || keeps) {
-                to_embed.push(source.clone());
-            }
-        }
+        let same = comparison.part(index, part, &contents, is_there);
+        let is_open =
+            |(source, same): (&Source, bool)| (!(is_there || (same && keeps_vectors))).then(|| source.clone());
+        to_embed.extend(part.sources.iter().zip(same).filter_map(is_open));
         let (inputs, documents, bytes) = (part.inputs.clone(), part.documents(), part.bytes());
         planned.push(PlannedPart { inputs, documents, bytes, shard: if is_there { None } else { Some(0) } });
     }
-    documents.discovered = planned.iter().map(|part| part.documents).sum();
-    documents.deleted = deleted.count;
     share_out(&mut planned, shards);
     let estimate = estimate(job, embedder, &to_embed, stop)?;
     let base = dataset.as_ref().map(Dataset::id);
     let deny_truncation = job.deny_truncation;
-    let deleted_first = deleted.first;
-    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, deleted_first })
-}
-
-/// Returns the content hash of each document in a dataset.
-fn contents(dataset: &Dataset) -> Result<HashMap<String, String>> {
-    let mut known = HashMap::new();
-    for file in dataset.files(Table::Documents) {
-        for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
-            let [ids, hashes] = batch?;
-            let pairs = ids.iter().zip(hashes.iter()).filter_map(|(id, hash)| Some((id?.to_owned(), hash?.to_owned())));
-            known.extend(pairs);
-        }
-    }
-    Ok(known)
+    let documents = comparison.changes;
+    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, other_files })
 }
 
 /// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.
@@ -477,7 +426,7 @@ fn make_shard(
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = inputs::InputRecipe::new(job, embedder.info());
-    let mut all = parts::find(job, out, &plan.promotions())?;
+    let (mut all, _) = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
         return Err(wrong("is for a different number of files", "make a new plan"));
     }
@@ -543,7 +492,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         let quarantined = dataset::quarantined(out, &manifest)?;
         staging.discard()?;
         dataset::forget_attempts(out, &id);
-        return report(manifest, quarantined, out, plan.deleted(), started.elapsed());
+        return report(plan, manifest, quarantined, out, None, started.elapsed());
     }
     let dataset = Dataset::find(out)?;
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
@@ -574,18 +523,22 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
             help: format!("chunkmill run --plan FILE --shard {} -o {out}", list[0]),
         });
     }
+    let is_kept = |index: usize| plan.parts.get(index).is_some_and(|part| part.shard.is_none());
+    let replaced = ReplacedChunks::read(dataset.as_ref(), is_kept);
     let parts = parts.into_iter().flatten().collect();
     let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
     dataset::forget_attempts(out, &id);
-    report(manifest, quarantined, out, plan.deleted(), started.elapsed())
+    let chunks = replaced.zip(Dataset::find(out)?).map(|(before, now)| before.compare(&now, is_kept)).transpose()?;
+    report(plan, manifest, quarantined, out, chunks, started.elapsed())
 }
 
 /// Creates the report of a commit of parts that other processes built.
 fn report(
+    plan: &Plan,
     manifest: Manifest,
     quarantined: Vec<QuarantineRow>,
     out: &Location,
-    deleted: Leaving,
+    chunks: Option<ChunkChanges>,
     elapsed: Duration,
 ) -> Result<Report> {
     let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
@@ -594,7 +547,10 @@ fn report(
         malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
         manifest,
         quarantined,
-        deleted,
+        is_update: plan.base.is_some(),
+        documents: plan.documents.clone(),
+        chunks,
+        other_files: plan.other_files.clone(),
         chunks_kept,
         texts_embedded,
         texts_cached,

@@ -1,0 +1,211 @@
+//! What a run changes: which documents are new, changed or gone, and how many chunks come, go and stay. People read it
+//! after an update; a copy of the dataset elsewhere is brought up to date by it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use chunkmill_base::error::Result;
+use serde::{Deserialize, Serialize};
+
+use super::parts::PartWork;
+use crate::dataset::{Dataset, FileEntry, Table};
+
+/// Number of ids that are kept of a list.
+const KEPT: usize = 1000;
+
+/// Number of ids that are shown of a list.
+const SHOWN: usize = 5;
+
+/// Largest number of chunks whose changes are counted: 16 bytes each are kept.
+const MOST_CHUNKS: u64 = 20_000_000;
+
+/// Some documents: how many, and which.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentList {
+    /// Number of documents.
+    pub count: u64,
+    /// The first 1,000 of their ids, in order.
+    pub first: BTreeSet<String>,
+}
+
+impl DocumentList {
+    pub(super) fn add(&mut self, id: &str) {
+        self.count += 1;
+        if self.first.len() < KEPT || self.first.last().is_some_and(|last| id < last.as_str()) {
+            self.first.insert(id.to_owned());
+            if self.first.len() > KEPT {
+                self.first.pop_last();
+            }
+        }
+    }
+}
+
+/// The first ids, and how many more there are.
+impl fmt::Display for DocumentList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<&str> = self.first.iter().take(SHOWN).map(String::as_str).collect();
+        f.write_str(&shown.join(", "))?;
+        match self.count.saturating_sub(shown.len() as u64) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// The documents of a corpus, compared with a dataset.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DocumentChanges {
+    /// Number of documents in the corpus.
+    pub discovered: u64,
+    /// Documents in the corpus but not in the dataset.
+    pub new: DocumentList,
+    /// Documents in both, with different contents.
+    pub changed: DocumentList,
+    /// Number of documents in both, with the same contents.
+    pub unchanged: u64,
+    /// Documents in the dataset only.
+    pub deleted: DocumentList,
+    /// Number of documents in the corpus that are quarantined without being read: too large, a symbolic link.
+    pub passed_over: u64,
+}
+
+/// Numbers of chunks, compared with the dataset before. A chunk stays if its document still has a chunk of the same
+/// content, wherever that is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkChanges {
+    /// Chunks that the dataset did not have.
+    pub added: u64,
+    /// Chunks that the dataset has no longer.
+    pub removed: u64,
+    /// Chunks that stay.
+    pub kept: u64,
+}
+
+/// Compares the documents of a corpus with those of a dataset, a part at a time.
+pub(super) struct Comparison<'d> {
+    dataset: Option<&'d Dataset>,
+    /// Content hashes of all documents, if the dataset divides them into other parts.
+    all: Option<HashMap<String, String>>,
+    pub(super) changes: DocumentChanges,
+}
+
+impl<'d> Comparison<'d> {
+    /// `parts` is the number of parts to compare, `deleted` the documents that the corpus does not have.
+    pub(super) fn new(dataset: Option<&'d Dataset>, parts: usize, deleted: DocumentList) -> Self {
+        let dataset = dataset.filter(|dataset| !dataset.manifest().parts.is_empty());
+        let all = dataset.filter(|dataset| dataset.manifest().parts.len() != parts);
+        // A damaged dataset must not stop the run that replaces it.
+        let all = all.map(|dataset| contents(dataset, dataset.files(Table::Documents)).unwrap_or_default());
+        Self { dataset, all, changes: DocumentChanges { deleted, ..DocumentChanges::default() } }
+    }
+
+    /// Compares a part and returns, for each of its sources, whether the dataset has the same content. A part that
+    /// exists already has no changed documents, not even among those that cannot be read.
+    pub(super) fn part(
+        &mut self,
+        index: usize,
+        part: &PartWork,
+        contents: &[Option<String>],
+        is_there: bool,
+    ) -> Vec<bool> {
+        let here = match (self.dataset, &self.all) {
+            (Some(dataset), None) if !is_there => of_part(dataset, index),
+            _ => HashMap::new(),
+        };
+        let known = self.all.as_ref().unwrap_or(&here);
+        let changes = &mut self.changes;
+        changes.discovered += part.documents();
+        changes.passed_over += part.passed_over.len() as u64;
+        let same = part.sources.iter().zip(contents).map(|(source, content)| {
+            let id = &*source.origin.doc_id;
+            let before = known.get(id);
+            let is_same = is_there || (before.is_some() && before == content.as_ref());
+            match before {
+                _ if is_same => changes.unchanged += 1,
+                Some(_) => changes.changed.add(id),
+                None => changes.new.add(id),
+            }
+            is_same
+        });
+        same.collect()
+    }
+}
+
+/// Returns the content hash of each document of a part.
+fn of_part(dataset: &Dataset, index: usize) -> HashMap<String, String> {
+    let part = dataset.manifest().part(index);
+    let files = part.iter().flat_map(|part| &part.files).filter(|file| file.table == Table::Documents.name());
+    contents(dataset, files).unwrap_or_default()
+}
+
+fn contents<'f>(dataset: &Dataset, files: impl Iterator<Item = &'f FileEntry>) -> Result<HashMap<String, String>> {
+    let mut known = HashMap::new();
+    for file in files {
+        for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
+            let [ids, hashes] = batch?;
+            let pairs = ids.iter().zip(hashes.iter()).filter_map(|(id, hash)| Some((id?.to_owned(), hash?.to_owned())));
+            known.extend(pairs);
+        }
+    }
+    Ok(known)
+}
+
+/// The chunks of those parts of a dataset that a run replaces.
+pub(super) struct ReplacedChunks {
+    /// Number of chunks by the hash of document and content.
+    chunks: HashMap<[u8; 16], u64>,
+    /// Number of chunks in the other parts.
+    kept: u64,
+}
+
+impl ReplacedChunks {
+    /// Reads the chunks of a dataset that are not in the parts to keep. Returns `None` if there are too many to count, or
+    /// if they cannot be read.
+    pub(super) fn read(dataset: Option<&Dataset>, is_kept: impl Fn(usize) -> bool) -> Option<Self> {
+        let mut replaced = Self { chunks: HashMap::new(), kept: 0 };
+        let Some(dataset) = dataset else { return Some(replaced) };
+        let manifest = dataset.manifest();
+        let chunks = |index: usize| manifest.parts[index].counts.chunks;
+        let (kept, open): (Vec<usize>, Vec<usize>) = (0..manifest.parts.len()).partition(|&index| is_kept(index));
+        if open.iter().map(|&index| chunks(index)).sum::<u64>() > MOST_CHUNKS {
+            return None;
+        }
+        replaced.kept = kept.into_iter().map(chunks).sum();
+        for index in open {
+            for_each_chunk(dataset, index, |key| *replaced.chunks.entry(key).or_default() += 1).ok()?;
+        }
+        Some(replaced)
+    }
+
+    /// Compares them with the chunks of the dataset that the run made.
+    pub(super) fn compare(mut self, dataset: &Dataset, is_kept: impl Fn(usize) -> bool) -> Result<ChunkChanges> {
+        let mut changes = ChunkChanges { kept: self.kept, ..ChunkChanges::default() };
+        for index in (0..dataset.manifest().parts.len()).filter(|&index| !is_kept(index)) {
+            for_each_chunk(dataset, index, |key| match self.chunks.get_mut(&key) {
+                Some(left @ 1..) => {
+                    *left -= 1;
+                    changes.kept += 1;
+                }
+                _ => changes.added += 1,
+            })?;
+        }
+        changes.removed = self.chunks.values().sum();
+        Ok(changes)
+    }
+}
+
+fn for_each_chunk(dataset: &Dataset, index: usize, mut each: impl FnMut([u8; 16])) -> Result<()> {
+    let part = dataset.manifest().part(index);
+    for file in part.iter().flat_map(|part| &part.files).filter(|file| file.table == Table::Chunks.name()) {
+        for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
+            let [ids, hashes] = batch?;
+            for (id, hash) in ids.iter().flatten().zip(hashes.iter().flatten()) {
+                let hash = blake3::Hasher::new().update(hash.as_bytes()).update(id.as_bytes()).finalize();
+                let mut key = [0; 16];
+                key.copy_from_slice(&hash.as_bytes()[..16]);
+                each(key);
+            }
+        }
+    }
+    Ok(())
+}
