@@ -69,11 +69,15 @@ pub fn program(home: &Path) -> Command {
     other_program(home, PROGRAM)
 }
 
+/// Variables that decide how a terminal shows a text.
+const LOOKS: [&str; 5] = ["CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR", "FORCE_HYPERLINK", "COLUMNS"];
+
 /// Returns another program as a command, in the same environment.
 pub fn other_program(home: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
     for (name, _) in std::env::vars() {
-        if name.starts_with("CHUNKMILL_") || name.starts_with("HF_") || name == "VIRTUAL_ENV" {
+        if name.starts_with("CHUNKMILL_") || name.starts_with("HF_") || name == "VIRTUAL_ENV" || LOOKS.contains(&&*name)
+        {
             command.env_remove(name);
         }
     }

@@ -10,7 +10,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Parser};
 
-use super::output::{print, tell, visible};
+use super::escape::visible;
+use super::output::{print, tell_error};
 use super::version;
 use crate::error::{Error, exit};
 use crate::value::nearest;
@@ -76,11 +77,13 @@ fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
 }
 
 /// Names that other tools give to flags, and our flags. The first one that the command has is suggested.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("k", "-k"),
     ("top", "-k"),
     ("top-k", "-k"),
+    ("n", "-k"),
     ("limit", "-k"),
+    ("filter", "--path"),
     ("n-results", "-k"),
     ("num-results", "-k"),
     ("chunk-size", "--max"),
@@ -93,6 +96,11 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("embedding-model", "--model"),
     ("splitter", "--strategy"),
 ];
+
+/// Returns our flags for a name that other tools give to one.
+pub fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
+    ELSEWHERE.iter().filter(move |(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
+}
 
 /// Makes an error say what was most likely meant: which flag, which command, or a question in quotes.
 fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsString]) {
@@ -116,7 +124,15 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
 }
 
 fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Command) {
-    let Some(unknown) = argument.strip_prefix("--") else {
+    let has = |flag: &str| {
+        let name = flag.trim_start_matches('-');
+        let is_it = |arg: &Arg| arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string());
+        asked.get_arguments().any(is_it)
+    };
+    let mut translated = elsewhere(argument.trim_start_matches('-')).filter(|ours| has(ours));
+    let translated = translated.next();
+    let long = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-').filter(|_| translated.is_some()));
+    let Some(unknown) = long else {
         if !argument.starts_with('-') && asked.get_positionals().any(|value| value.get_id() == "query") {
             tip(error, "put the question in quotes".to_owned());
         }
@@ -131,14 +147,8 @@ fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Comma
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
         }
     }
-    let has = |flag: &str| {
-        let name = flag.trim_start_matches('-');
-        let is_it = |arg: &Arg| arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string());
-        asked.get_arguments().any(is_it)
-    };
-    let translated = ELSEWHERE.iter().find(|(theirs, ours)| *theirs == unknown && has(ours));
     let near = || nearest(unknown, asked.get_arguments().filter_map(Arg::get_long)).map(|flag| format!("--{flag}"));
-    let flag = translated.map(|(_, ours)| (*ours).to_owned()).or_else(near);
+    let flag = translated.map(str::to_owned).or_else(near);
     // clap's suggestion can be far longer than the typed flag, so it is kept only if there is no other.
     if let Some(flag) = flag {
         // The usage was that of the flag that clap had suggested.
@@ -164,7 +174,7 @@ pub fn finish(result: anyhow::Result<u8>) -> u8 {
     if error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_closed) {
         return exit::DONE;
     }
-    tell(format_args!("error: {}\n", with_causes(&error)));
+    tell_error(&with_causes(&error));
     error.downcast_ref::<Error>().map_or(exit::FAILED, Error::exit_code)
 }
 

@@ -5,12 +5,15 @@
 
 mod args;
 mod commands;
+mod escape;
 mod failure;
 mod flags;
 mod job;
+mod line;
 mod output;
 mod progress;
 mod retrieval;
+mod snippet;
 mod start;
 mod version;
 
@@ -25,16 +28,17 @@ use commands::{
 // The evaluation harness and the Python module use the same arguments and messages.
 pub use commands::completions::{CompletionArgs, completions};
 pub use commands::man::{ManArgs, man};
-pub use failure::{finish, parse};
+pub use escape::visible;
+pub use failure::{elsewhere, finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
-pub use output::{print, print_json, print_json_pretty, tell, visible};
+pub use output::{print, print_json, print_json_pretty, tell};
 pub use start::warn_of_settings;
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,
 /// `chunkmill-eval`, finds out which chunk settings suit your documents
 #[derive(Parser)]
-#[command(name = "chunkmill", version, arg_required_else_help = true)]
+#[command(name = "chunkmill", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "Every setting has an environment variable: CHUNKMILL_MAX for --max. Flags override variables. \
                         Variables override the settings file: the one that --config names, else chunkmill.toml \
@@ -112,9 +116,9 @@ pub fn main() -> u8 {
     let result = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Index(args) => index::run(args, cli.quiet),
-        Command::Plan(args) => shards::plan(args),
+        Command::Plan(args) => shards::plan(args, cli.verbose > 0),
         Command::Run(args) => shards::run(args, cli.quiet),
-        Command::Commit(args) => shards::commit(&args),
+        Command::Commit(args) => shards::commit(&args, cli.quiet),
         Command::Promote(args) => lifecycle::promote(&args),
         Command::Delete(args) => lifecycle::delete(&args),
         Command::Chunk(args) => chunk::run(args),

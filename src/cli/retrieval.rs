@@ -24,7 +24,7 @@ pub(super) struct RetrievalArgs {
     /// The question, in plain words; there is no query syntax
     #[arg(value_parser = question)]
     query: String,
-    /// Drop hits with a lower score. Depending on the mode it is a dot product, a BM25 score or a fused score; with --rerank, the reranker's
+    /// Drop hits with a lower score. The scale depends on --mode; with --rerank it is the reranker's score
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, value_parser = f64::read)]
     min_score: Option<f64>,
     #[command(flatten)]
@@ -100,24 +100,26 @@ fn question(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("the question is empty") } else { Ok(text.to_owned()) }
 }
 
+/// The heading of the filters in the help.
+const FILTERS: &str = "Filters (applied before ranking)";
+
 /// Filters on the chunks that can be found.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Filters (applied before ranking)")]
 struct FilterArgs {
     /// Only this collection; repeat to allow several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = FILTERS, value_name = "NAME")]
     collection: Vec<String>,
     /// Only documents with this promotion level; repeat to allow several
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, help_heading = FILTERS, value_name = "LEVEL")]
     promotion_level: Vec<String>,
     /// Only this document, this folder, or paths that match this glob; repeat to allow several
-    #[arg(long, value_name = "PATH|GLOB")]
+    #[arg(long, help_heading = FILTERS, value_name = "PATH|GLOB")]
     path: Vec<PathPattern>,
     /// Only below this heading path, such as `Guide > Install`; repeat to allow several
-    #[arg(long, value_name = "HEADINGS")]
+    #[arg(long, help_heading = FILTERS, value_name = "HEADINGS")]
     heading: Vec<String>,
     /// Only documents with this tag, in any case, or one nested below it; repeat to require all of them
-    #[arg(long, value_name = "TAG")]
+    #[arg(long, help_heading = FILTERS, value_name = "TAG")]
     tag: Vec<String>,
 }
 
@@ -129,6 +131,11 @@ impl FilterArgs {
 }
 
 impl RetrievalArgs {
+    /// Returns the question.
+    pub(super) fn question(&self) -> &str {
+        &self.query
+    }
+
     /// Opens the dataset.
     fn open(&self) -> crate::error::Result<Dataset> {
         let opened = Dataset::open(&self.dataset);

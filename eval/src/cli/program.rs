@@ -10,7 +10,7 @@ use crate::run::worker;
 
 /// Measure which chunk settings retrieve best, and at what cost.
 #[derive(Parser)]
-#[command(name = "chunkmill-eval", version, about, arg_required_else_help = true)]
+#[command(name = "chunkmill-eval", version, about, arg_required_else_help = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 imported, but rows were left out, 5 the job failed."
 )]

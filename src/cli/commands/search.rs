@@ -2,10 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use crate::cli::output::{print, print_json};
+use crate::cli::line::{Line, Look};
+use crate::cli::output::{print, print_json, print_line, screen};
 use crate::cli::retrieval::RetrievalArgs;
+use crate::cli::snippet::snippet;
 use crate::error::exit;
-use crate::search::{DocumentHit, Hit, Passage, Searcher, Show};
+use crate::search::{DocumentHit, DocumentInfo, Hit, Passage, Searcher, Show};
 use crate::value::{Value, count};
 
 /// Shown below the help.
@@ -39,63 +41,76 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let (k, show) = (args.k.get(), args.show);
-    if show == Show::Documents {
-        let documents = args.retrieval.ask(k, Searcher::documents)?;
-        for document in &documents {
-            if args.json { print_json(document) } else { print(document_in_words(document)) }?;
+    let question = args.retrieval.question().to_owned();
+    let show_hit = |hit: &Hit, document: Option<&DocumentInfo>| {
+        let Hit { rank, score, path, citation, header_path, .. } = hit;
+        print_line(&place(*rank, *score, path, citation, header_path))?;
+        if let Some(document) = document {
+            print_line(&Line::default().with(Look::Faint, format_args!("    {}", document_in_words(document))))?;
         }
-        return Ok(exit::DONE);
-    }
-    if show == Show::Spans {
-        let spans = args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))?;
-        for span in &spans {
-            if args.json { print_json(span) } else { print(span_in_words(span)) }?;
+        print_snippet(own(hit), header_path, &question, 4)?;
+        print("")
+    };
+    match show {
+        Show::Documents => {
+            for document in args.retrieval.ask(k, Searcher::documents)? {
+                if args.json { print_json(&document) } else { print_document(&document, &question) }?;
+            }
         }
-        return Ok(exit::DONE);
-    }
-    let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, show == Show::Both))?;
-    for hit in &hits {
-        if args.json { print_json(hit) } else { print(in_words(hit)) }?;
+        Show::Spans => {
+            for span in args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))? {
+                if args.json { print_json(&span) } else { print_span(&span, &question) }?;
+            }
+        }
+        Show::Chunks | Show::Both => {
+            let both = show == Show::Both;
+            for hit in args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, both))? {
+                if args.json { print_json(&hit) } else { show_hit(&hit, hit.document.as_deref()) }?;
+            }
+        }
     }
     Ok(exit::DONE)
 }
 
-fn in_words(hit: &Hit) -> String {
-    let Hit { rank, score, citation, header_path, .. } = hit;
-    let document = hit.document.as_ref().map(|document| {
-        let title = document.title.as_deref().unwrap_or_default();
-        let tags = document.tags.iter().flat_map(|tag| [" #", tag]).collect::<String>();
-        let (lines, chunks) = (count(document.lines, "line"), count(document.chunk_count, "chunk"));
-        format!("    {title} ({lines}, {chunks}){tags}\n")
-    });
-    format!(
-        "{rank:>2}. {score:.4}  {citation}  {header_path}\n{}    {}\n",
-        document.unwrap_or_default(),
-        beginning(&hit.content)
-    )
+/// The line of a result: rank, score, place, headings.
+fn place(rank: usize, score: f64, path: &str, citation: &str, header_path: &str) -> Line {
+    let line = Line::default().with(Look::Faint, format_args!("{rank:>2}. {score:.4}  "));
+    line.with_place(citation, path).with(Look::Plain, format_args!("  {header_path}"))
 }
 
-fn span_in_words(span: &Passage) -> String {
-    let Passage { number, score, citation, header_path, content, .. } = span;
-    format!("{number:>2}. {score:.4}  {citation}  {header_path}\n    {}\n", beginning(content))
+fn print_span(span: &Passage, question: &str) -> anyhow::Result<()> {
+    let Passage { number, score, path, citation, header_path, content, .. } = span;
+    print_line(&place(*number, *score, path, citation, header_path))?;
+    print_snippet(content, header_path, question, 4)?;
+    print("")
 }
 
-fn document_in_words(hit: &DocumentHit) -> String {
+fn print_document(hit: &DocumentHit, question: &str) -> anyhow::Result<()> {
     let DocumentHit { rank, score, document, chunks } = hit;
     let title = document.title.as_deref().unwrap_or_default();
-    let head = format!("{rank:>2}. {score:.4}  {}  {title}\n", document.path);
-    let chunk = |Hit { score, citation, header_path, content, .. }: &Hit| {
-        format!("    {score:.4}  {citation}  {header_path}\n        {}\n", beginning(content))
-    };
-    [head].into_iter().chain(chunks.iter().map(chunk)).collect()
+    print_line(&place(*rank, *score, &document.path, &document.path, title))?;
+    for hit in chunks {
+        let line = Line::default().with(Look::Faint, format_args!("    {:.4}  ", hit.score));
+        let line = line.with_place(&hit.citation, &hit.path).with(Look::Plain, format_args!("  {}", hit.header_path));
+        print_line(&line)?;
+        print_snippet(own(hit), &hit.header_path, question, 8)?;
+    }
+    print("")
 }
 
-/// Returns the first words of a text, on one line, and "…" if there are more.
-fn beginning(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some((end, next)) = line.char_indices().nth(240) else { return line };
-    let start = &line[..end];
-    // A single long word is cut.
-    let end = if next == ' ' { end } else { start.rfind(' ').unwrap_or(end) };
-    format!("{} …", &line[..end])
+fn document_in_words(document: &DocumentInfo) -> String {
+    let title = document.title.as_deref().unwrap_or_default();
+    let tags = document.tags.iter().flat_map(|tag| [" #", tag]).collect::<String>();
+    format!("{title} ({}, {}){tags}", count(document.lines, "line"), count(document.chunk_count, "chunk"))
+}
+
+/// Returns the text of a hit without what it repeats before its own.
+fn own(hit: &Hit) -> &str {
+    hit.content.get(hit.prefix_len as usize..).unwrap_or(&hit.content)
+}
+
+fn print_snippet(text: &str, header_path: &str, question: &str, indent: usize) -> anyhow::Result<()> {
+    let width = screen().width.map(|width| width.saturating_sub(indent));
+    let snippet = snippet(text, header_path, question, width);
+    print_line(&Line::default().with(Look::Plain, " ".repeat(indent)).and(snippet))
 }

@@ -22,6 +22,7 @@
 //! removed from a question, unless it has no others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 use icu_properties::props::{
@@ -124,6 +125,18 @@ impl Analyser {
         let forms = at.into_iter().zip(stems).flat_map(|(at, stem)| [(at, stem), (at, words[at].clone())]);
         forms.filter(|(at, form)| *form != reduced[*at]).collect()
     }
+}
+
+/// Returns the ranges of the words in a text that a keyword search for the question would find, in order. The language
+/// is that of the question, or English if the question does not show it.
+pub fn marks(question: &str, text: &str) -> Vec<Range<usize>> {
+    let known: Vec<Language> = Language::all().collect();
+    let language = Language::of_question(question, &known).or_else(|| Language::named("en"));
+    let mut analyser = Analyser::default();
+    let wanted: HashSet<String> = analyser.question(question, &[language]).into_iter().flatten().collect();
+    let mut is_found = |word: &str| analyser.words(word, language).iter().any(|form| wanted.contains(form));
+    let words = text.unicode_word_indices().filter(|(_, word)| is_found(word));
+    words.map(|(start, word)| start..start + word.len()).collect()
 }
 
 /// Removes the stop words of a language from a question, unless it has no other words.

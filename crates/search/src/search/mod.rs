@@ -24,6 +24,6 @@ pub use searcher::Searcher;
 
 pub use crate::ranking::{
     DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share,
-    Weight,
+    Weight, marks,
 };
 pub use crate::ranking::{StoredAs, StoredValue};
