@@ -1,18 +1,24 @@
 //! Tables as input and output, through Arrow's C stream in a capsule, which `pyarrow`, Polars, `DuckDB` and others
 //! produce and accept. Neither direction copies a value.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow::datatypes::{
+    DataType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Schema, SchemaRef,
+    TimeUnit, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow::error::ArrowError;
 use arrow::ffi::FFI_ArrowSchema;
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use chunkmill::cli::visible;
 use chunkmill::dataset::{self, FileEntry};
 use chunkmill::error::caught;
 use chunkmill::value::count;
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyImportError, PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyList};
 
 use crate::error::{on_one_line, raised, setting};
 
@@ -130,8 +136,188 @@ impl Table {
         usize::try_from(self.num_rows()).unwrap_or(usize::MAX)
     }
 
+    /// Returns an iterator over its rows, each a dict.
+    fn __iter__(&self) -> RowIterator {
+        RowIterator(Mutex::new(Cursor { reader: self.reader(), batch: None, row: 0 }))
+    }
+
+    /// Returns a row as a dict (`table[0]`, `table[-1]`), or the values of a column (`table["content"]`).
+    fn __getitem__<'py>(&self, py: Python<'py>, key: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(name) = key.extract::<String>() {
+            let names = self.column_names();
+            let at = names.iter().position(|column| *column == name).ok_or_else(|| {
+                let problem = chunkmill::value::unknown(&name, "a column", &names);
+                PyKeyError::new_err(visible(&problem).into_owned())
+            })?;
+            let mut values = Vec::new();
+            for batch in self.reader() {
+                let batch = batch.map_err(|error| unreadable(&error))?;
+                for row in 0..batch.num_rows() {
+                    values.push(value(py, batch.column(at), row)?);
+                }
+            }
+            return Ok(PyList::new(py, values)?.into_any());
+        }
+        let index: i64 = key.extract().map_err(|_| {
+            let problem = "a table is indexed by the number of a row or the name of a column";
+            PyTypeError::new_err(problem)
+        })?;
+        let rows = i64::try_from(self.num_rows()).unwrap_or(i64::MAX);
+        let outside =
+            || PyIndexError::new_err(format!("row {index} of a table with {}", count(self.num_rows(), "row")));
+        let mut left = usize::try_from(if index < 0 { index + rows } else { index }).map_err(|_| outside())?;
+        for batch in self.reader() {
+            let batch = batch.map_err(|error| unreadable(&error))?;
+            if left < batch.num_rows() {
+                return Ok(row(py, &batch, left)?.into_any());
+            }
+            left -= batch.num_rows();
+        }
+        Err(outside())
+    }
+
+    /// Returns its rows as a list of dicts.
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut rows = Vec::new();
+        for batch in self.reader() {
+            let batch = batch.map_err(|error| unreadable(&error))?;
+            for at in 0..batch.num_rows() {
+                rows.push(row(py, &batch, at)?);
+            }
+        }
+        PyList::new(py, rows)
+    }
+
+    /// Returns it as a table of `pyarrow`, without copying a value.
+    fn to_arrow<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(this.py(), "pyarrow")?.call_method1("table", (this,))
+    }
+
+    /// Returns it as a data frame of pandas, through `pyarrow`.
+    fn to_pandas<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(this.py(), "pandas")?;
+        Self::to_arrow(this)?.call_method0("to_pandas")
+    }
+
+    /// Returns it as a data frame of Polars, without copying a value.
+    fn to_polars<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        library(this.py(), "polars")?.call_method1("DataFrame", (this,))
+    }
+
+    /// Returns its first rows as HTML.
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("chunkmill._show")?.call_method1("table", (this,))
+    }
+
     fn __repr__(&self) -> String {
         on_one_line(&format!("Table({}, {})", count(self.num_rows(), "row"), self.column_names().join(", ")))
+    }
+}
+
+/// The rows of a table, one after the other.
+#[pyclass(frozen, module = "chunkmill")]
+pub(crate) struct RowIterator(Mutex<Cursor>);
+
+struct Cursor {
+    reader: Box<dyn RecordBatchReader + Send>,
+    batch: Option<RecordBatch>,
+    /// The next row of the batch.
+    row: usize,
+}
+
+#[pymethods]
+impl RowIterator {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let mut cursor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &cursor.batch {
+                Some(batch) if cursor.row < batch.num_rows() => {
+                    let next = row(py, batch, cursor.row)?;
+                    cursor.row += 1;
+                    return Ok(Some(next));
+                }
+                _ => {
+                    let Some(batch) = cursor.reader.next() else { return Ok(None) };
+                    cursor.batch = Some(batch.map_err(|error| unreadable(&error))?);
+                    cursor.row = 0;
+                }
+            }
+        }
+    }
+}
+
+/// Returns a library that the user must have installed.
+fn library<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name)
+        .map_err(|_| PyImportError::new_err(format!("{name} is not installed; pip install {name}, or use to_pylist()")))
+}
+
+/// Returns a row as a dict.
+fn row<'py>(py: Python<'py>, batch: &RecordBatch, at: usize) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        row.set_item(field.name(), value(py, column, at)?)?;
+    }
+    Ok(row)
+}
+
+/// Returns a value as Python has it; a time in UTC, as `datetime`.
+fn value<'py>(py: Python<'py>, column: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
+    macro_rules! number {
+        ($type:ty) => {
+            column.as_primitive::<$type>().value(at).into_bound_py_any(py)
+        };
+    }
+    let list = |values: ArrayRef| {
+        let values = (0..values.len()).map(|at| value(py, &values, at)).collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(py, values)?.into_any())
+    };
+    if column.is_null(at) {
+        return Ok(py.None().into_bound(py));
+    }
+    match column.data_type() {
+        DataType::Boolean => column.as_boolean().value(at).into_bound_py_any(py),
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Float16 => column.as_primitive::<Float16Type>().value(at).to_f32().into_bound_py_any(py),
+        DataType::Float32 => number!(Float32Type),
+        DataType::Float64 => number!(Float64Type),
+        DataType::Utf8 => column.as_string::<i32>().value(at).into_bound_py_any(py),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(at).into_bound_py_any(py),
+        DataType::Utf8View => column.as_string_view().value(at).into_bound_py_any(py),
+        DataType::List(_) => list(column.as_list::<i32>().value(at)),
+        DataType::LargeList(_) => list(column.as_list::<i64>().value(at)),
+        DataType::FixedSizeList(..) => list(column.as_fixed_size_list().value(at)),
+        DataType::Struct(fields) => {
+            let parts = PyDict::new(py);
+            for (field, part) in fields.iter().zip(column.as_struct().columns()) {
+                parts.set_item(field.name(), value(py, part, at)?)?;
+            }
+            Ok(parts.into_any())
+        }
+        DataType::Dictionary(..) => {
+            let column = column.as_any_dictionary();
+            let key = column.normalized_keys().get(at).copied().unwrap_or_default();
+            value(py, column.values(), key)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let datetime = py.import("datetime")?;
+            let micros = column.as_primitive::<TimestampMicrosecondType>().value(at);
+            let since = datetime.call_method1("timedelta", (0, 0, micros))?;
+            let utc = datetime.getattr("timezone")?.getattr("utc")?;
+            datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, utc))?.add(since)
+        }
+        other => Err(setting("table", format!("values of type {other} have no form in Python"), "use to_arrow()")),
     }
 }
 

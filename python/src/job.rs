@@ -52,6 +52,35 @@ pub(crate) fn index(
     Ok(serde_json::json!({"summary": summary, "quarantine": quarantined}).to_string())
 }
 
+/// Returns what indexing a corpus would do, as JSON. Nothing is written.
+#[pyfunction]
+#[pyo3(signature = (paths, out, allow_shrink, **settings))]
+pub(crate) fn plan(
+    py: Python<'_>,
+    paths: Vec<String>,
+    out: &str,
+    allow_shrink: bool,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let failed = |error: Error| raised(&error);
+    let roots = paths.iter().map(|path| path.parse()).collect::<Result<Vec<Root>, Error>>().map_err(failed)?;
+    let out: Location = out.parse().map_err(failed)?;
+    let config = settings::resolve(settings::options(settings, JOB)?)?;
+    threads_of_process(config.threads)?;
+    let pool = pool(config.threads)?;
+    let planned = interruptibly(
+        py,
+        |stop| {
+            let embedder = config.embedder()?;
+            let job = Job { allow_shrink, ..config.job(roots, false) };
+            pool.install(|| chunkmill::job::plan(&job, &out, embedder.as_ref(), 1, stop))
+        },
+        |_| Ok(()),
+    )?;
+    let (changes, estimate, other_files) = (&planned.documents, &planned.estimate, &planned.other_files);
+    Ok(serde_json::json!({"changes": changes, "estimate": estimate, "other_files": other_files}).to_string())
+}
+
 /// Serializes a value as JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::json!(value).to_string()

@@ -53,7 +53,7 @@ mod _chunkmill {
     #[pymodule_export]
     use super::encoder::Encoder;
     #[pymodule_export]
-    use super::job::index;
+    use super::job::{index, plan};
     #[pymodule_export]
     use super::settings::settings;
 

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use chunkmill::chunk;
-use chunkmill::cli::warn_of_settings;
+use chunkmill::cli::{elsewhere, warn_of_settings};
 use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
 };
@@ -49,7 +49,7 @@ pub(crate) fn options(given: Option<&Bound<'_, PyDict>>, tables: Tables) -> PyRe
         } else if name == "config" {
             file = Some(value.extract::<PathBuf>()?);
         } else {
-            set(&mut options, tables, &name, &written(&name, &value)?)?;
+            set(&mut options, tables, &name, &value)?;
         }
     }
     match file {
@@ -70,11 +70,16 @@ fn of(tables: Tables) -> impl Iterator<Item = (&'static str, &'static Setting)> 
     config::settings().into_iter().filter(move |(table, _)| tables.contains(table))
 }
 
-fn set(options: &mut Options, tables: Tables, name: &str, text: &str) -> PyResult<()> {
+fn set(options: &mut Options, tables: Tables, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let Some((table, found)) = of(tables).find(|(_, setting)| setting.name == name) else {
         let names: Vec<&str> = of(tables).map(|(_, setting)| setting.name).collect();
-        return Err(setting(name, unknown(name, "a setting", &names), "see `chunkmill.settings()`"));
+        return Err(setting(name, meant(name, &names), "see `chunkmill.settings()`"));
     };
+    let is_number = matches!((found.schema)()["type"].as_str(), Some("integer" | "number"));
+    if is_number && value.is_instance_of::<PyString>() {
+        return Err(setting(name, format!("{} is a text", value.repr()?), "give a number"));
+    }
+    let text = &written(name, value)?;
     let read = match table {
         CHUNKING => options.chunking.set(name, text),
         CORPUS => options.corpus.set(name, text),
@@ -84,6 +89,17 @@ fn set(options: &mut Options, tables: Tables, name: &str, text: &str) -> PyResul
         _ => options.run.set(name, text),
     };
     read.map_err(|problem| setting(name, format!("`{text}` is not understood: {problem}"), &found.help()))
+}
+
+/// Says which setting was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.
+fn meant(name: &str, names: &[&str]) -> String {
+    let has = |ours: &&str| names.contains(ours);
+    let theirs = name.replace('_', "-");
+    let mut translated = elsewhere(&theirs).map(|flag| flag.trim_start_matches('-').replace('-', "_"));
+    match translated.find(|ours| has(&ours.as_str())) {
+        Some(ours) => format!("is not a setting; did you mean `{ours}`?"),
+        None => unknown(name, "a setting", names),
+    }
 }
 
 /// Formats a value as flags and variables write it.

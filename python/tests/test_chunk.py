@@ -61,7 +61,7 @@ def test_places_are_exact() -> None:
 def test_a_text_and_a_file_are_told_apart_by_type(documents: Documents) -> None:
     folder = documents({"guide.md": TEXT.encode(), "notes/b.txt": b"B.\n", "left-out.bin": b"\x00"})
     file = folder / "guide.md"
-    assert [chunk.content for chunk in chunkmill.chunk(str(file))] == [str(file)]
+    assert [chunk.content for chunk in chunkmill.chunk(str(file), name="text.md")] == [str(file)]
     assert [chunk.doc_id for chunk in chunkmill.chunk(file)] == ["guide.md"]
     assert [chunk.doc_id for chunk in chunkmill.chunk(folder)] == ["guide.md", "notes/b.txt"]
     with pytest.raises(chunkmill.SettingError, match="cannot cut what is of type bytes"):

@@ -58,7 +58,7 @@ def test_a_wrong_name_gets_a_suggestion() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max": "many"}, "max: `many` is not understood"),
+        ({"max": "many"}, "max: 'many' is a text"),
         ({"max": -1}, "max: `-1` is not understood"),
         ({"max": 0}, "max is 0"),
         ({"min": 9, "max": 3}, "min 9 is over max 3"),

@@ -7,6 +7,7 @@ Settings are keyword arguments named like the program's flags, with ``_`` for ``
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -30,12 +31,21 @@ from ._errors import (  # noqa: E402
     SettingError,
     StorageError,
 )
+from ._progress import teller  # noqa: E402
 from ._results import (  # noqa: E402
+    Changes,
+    ChunkChanges,
     Context,
     DocumentHit,
+    DocumentHits,
+    DocumentList,
+    Estimate,
     Finding,
     Hit,
+    Hits,
+    OtherFiles,
     Passage,
+    Plan,
     Progress,
     Quarantined,
     Report,
@@ -50,20 +60,28 @@ if TYPE_CHECKING:
     from ._settings import AskingSettings, CuttingSettings, EncodingSettings, SearchingSettings
 
 __all__ = [
+    "Changes",
     "Chunk",
+    "ChunkChanges",
     "Chunker",
     "Context",
     "CorpusError",
     "Dataset",
     "DatasetError",
     "DocumentHit",
+    "DocumentHits",
+    "DocumentList",
     "Encoder",
     "Error",
+    "Estimate",
     "Finding",
     "Hit",
+    "Hits",
     "LockedError",
     "ModelError",
+    "OtherFiles",
     "Passage",
+    "Plan",
     "Progress",
     "QuarantineError",
     "Quarantined",
@@ -79,8 +97,14 @@ __all__ = [
     "chunk_to_arrow",
     "count",
     "index",
+    "plan",
     "settings",
 ]
+
+# Data frames, and `dataclasses.asdict`, know the fields of a chunk as they know those of a data class.
+_fields: list[tuple[str, Any]] = [(name, Any) for name, _, _ in _chunkmill.columns()]
+Chunk.__dataclass_fields__ = dataclasses.make_dataclass("Chunk", _fields).__dataclass_fields__  # type: ignore[attr-defined]  # pyright: ignore
+Chunk.__annotations__ = dict(_fields)
 
 Source = Union[str, "os.PathLike[str]"]
 """A text (``str``), or the path of a file or of a folder with documents (``os.PathLike``)."""
@@ -114,9 +138,39 @@ def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[li
         if isinstance(name, list):
             raise SettingError("name: is a list for one source\n  help: give a single name")
         names = ["text.md" if name is None else name]
+    if name is None:
+        for source in sources:
+            _refuse_path(source)
     if len(names) != len(sources):
         raise SettingError(f"name: the number of names is {len(names)}, and that of sources {len(sources)}\n  help: give one for each")
     return sources, names
+
+
+def _refuse_path(source: object) -> None:
+    """A text on one line that names a file is nearly always meant as a path."""
+    if isinstance(source, str) and 0 < len(source) < 1024 and "\n" not in source and "\0" not in source and os.path.exists(source):
+        raise SettingError(
+            f"source: the text `{source}` is also the path of a {'folder' if os.path.isdir(source) else 'file'}\n"
+            "  help: pass pathlib.Path(…) to chunk what is in it; with name=, a text is a text"
+        )
+
+
+def _question(text: object) -> str:
+    if not isinstance(text, str):
+        raise SettingError(f"question: is of type {type(text).__name__}\n  help: give one text; for several, search in a loop")
+    return text
+
+
+def _number(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingError(f"{name}: `{value}` is not a number of results or tokens\n  help: give a whole number from 1")
+    return value
+
+
+def _columns(columns: list[str] | None) -> list[str] | None:
+    if isinstance(columns, str):
+        raise SettingError(f"columns: `{columns}` is a single name\n  help: give a list of names")
+    return columns
 
 
 def _is_strict(quarantined: str) -> bool:
@@ -203,7 +257,7 @@ def chunk(
 ) -> list[Chunk] | list[list[Chunk]]:
     """Returns the chunks of a text, a file or a folder, without a model.
 
-    A ``str`` is a text. A path (``pathlib.Path``) is a file, or a folder with documents. A list or tuple of them
+    A ``str`` is a text; one that is also the path of a file is refused, unless it has a ``name``. A path (``pathlib.Path``) is a file, or a folder with documents. A list or tuple of them
     returns a list of chunks for each. Many sources are cut in parallel, without holding Python's lock.
 
     ``name`` is the name of a text: its extension determines the format (``guide.md``, ``config.yaml``), and the
@@ -251,20 +305,25 @@ def count(text: str | list[str] | tuple[str, ...], **settings: Unpack[CuttingSet
     return _chunkmill.count(list(text), **settings)
 
 
+def _roots(paths: Path | list[Path] | tuple[Path, ...]) -> list[str]:
+    return [os.fspath(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
+
+
 def index(
     paths: Path | list[Path] | tuple[Path, ...],
     out: Path,
     *,
     fresh: bool = False,
     allow_shrink: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: bool | Callable[[Progress], object] | None = None,
     **settings: Unpack[CuttingSettings],
 ) -> Report:
     """Chunks and embeds the documents in folders and files, and writes the dataset ``out``.
 
     ``paths`` are written as for the program: ``"docs"``, ``"manual=docs"`` (a collection with that name),
-    ``"s3://bucket/docs"``. ``progress`` is called in this thread, several times a second and once at the end; an
-    exception from it ends the job.
+    ``"s3://bucket/docs"``. Progress is shown in notebooks and terminals, through tqdm if it is installed;
+    ``progress=False`` turns it off. A function is called with `Progress` in this thread, several times a second and
+    once at the end; an exception from it ends the job.
 
     Ctrl-C ends the job at the next document or batch and raises `KeyboardInterrupt`. The dataset stays as it was,
     and the next run resumes. With ``fresh=True``, the existing dataset is ignored.
@@ -272,17 +331,24 @@ def index(
     Documents that the corpus no longer has are deleted. If they are more than half of the dataset, this raises
     `SettingError` unless ``allow_shrink=True``.
     """
-    roots = [os.fspath(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
     tell = None
-    if progress is not None:
-        # A new variable for the type checkers: it is never set to None later.
-        call = progress
+    call = teller(progress)
+    if call is not None:
 
         def tell(now: str, done: float) -> None:
             call(Progress(**json.loads(now), done=done))
 
     return Report._of(  # pyright: ignore[reportPrivateUsage]
-        _chunkmill.index(roots, os.fspath(out), fresh, allow_shrink, tell, **settings)
+        _chunkmill.index(_roots(paths), os.fspath(out), fresh, allow_shrink, tell, **settings)
+    )
+
+
+def plan(
+    paths: Path | list[Path] | tuple[Path, ...], out: Path, *, allow_shrink: bool = False, **settings: Unpack[CuttingSettings]
+) -> Plan:
+    """Returns what `index` would do with the same arguments, and how long it would take. Nothing is written."""
+    return Plan._of(  # pyright: ignore[reportPrivateUsage]
+        _chunkmill.plan(_roots(paths), os.fspath(out), allow_shrink, **settings)
     )
 
 
@@ -339,24 +405,33 @@ class Encoder:
         """Identifies the files and everything else that determines the vectors."""
         return self._native.fingerprint
 
+    def __repr__(self) -> str:
+        return f"Encoder({self.model}, {self.dim} dimensions, reads {self.max_tokens} tokens)"
+
 
 class Dataset:
     """A snapshot of a dataset: later runs do not change what it reads."""
 
     def __init__(self, out: Path) -> None:
-        self._native = _chunkmill.Dataset(os.fspath(out))
+        self._out = os.fspath(out)
+        self._native = _chunkmill.Dataset(self._out)
+
+    def __repr__(self) -> str:
+        about = self.about()
+        counts = about["counts"]
+        return f"Dataset({self._out}, {counts['documents']:,} documents, {counts['chunks']:,} chunks, {about['model']}, {about['spec']})"
 
     def chunks(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``chunks``, or some of its columns."""
-        return self._native.table("chunks", columns)
+        return self._native.table("chunks", _columns(columns))
 
     def documents(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``documents``, or some of its columns."""
-        return self._native.table("documents", columns)
+        return self._native.table("documents", _columns(columns))
 
     def edges(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
-        return self._native.table("edges", columns)
+        return self._native.table("edges", _columns(columns))
 
     def vectors(self) -> NDArray[np.float32]:
         """Reads the vectors of all chunks into memory, one per row, in the order of the table `chunks`."""
@@ -378,7 +453,11 @@ class Searcher:
     """A dataset opened for search. Its settings apply to all questions that do not override them."""
 
     def __init__(self, out: Path, **settings: Unpack[SearchingSettings]) -> None:
-        self._native = _chunkmill.Searcher(os.fspath(out), **settings)
+        self._out = os.fspath(out)
+        self._native = _chunkmill.Searcher(self._out, **settings)
+
+    def __repr__(self) -> str:
+        return f"Searcher({self._out}, {len(self):,} chunks)"
 
     def search(
         self,
@@ -392,7 +471,7 @@ class Searcher:
         tag: str | list[str] | None = None,
         min_score: float | None = None,
         **settings: Unpack[AskingSettings],
-    ) -> list[Hit]:
+    ) -> Hits:
         """Returns the best ``k`` chunks, best first.
 
         Filters apply before the best chunks are chosen. A chunk must be in one of the collections, in a document
@@ -400,8 +479,8 @@ class Searcher:
         (``"Guide > Install"``), and in a document with all of the tags.
         """
         place = _place(collection, promotion_level, path, heading, tag)
-        found = self._native.search((question, k, place, min_score), **settings)
-        return [Hit(**hit) for hit in json.loads(found)]
+        found = self._native.search((_question(question), _number("k", k), place, min_score), **settings)
+        return Hits(Hit(**hit) for hit in json.loads(found))
 
     def documents(
         self,
@@ -415,11 +494,11 @@ class Searcher:
         tag: str | list[str] | None = None,
         min_score: float | None = None,
         **settings: Unpack[AskingSettings],
-    ) -> list[DocumentHit]:
+    ) -> DocumentHits:
         """Returns the best ``k`` documents, each with its chunks that were found. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
-        found = self._native.documents((question, k, place, min_score), **settings)
-        return [DocumentHit._of(hit) for hit in json.loads(found)]  # pyright: ignore[reportPrivateUsage]
+        found = self._native.documents((_question(question), _number("k", k), place, min_score), **settings)
+        return DocumentHits(DocumentHit._of(hit) for hit in json.loads(found))  # pyright: ignore[reportPrivateUsage]
 
     def context(
         self,
@@ -437,7 +516,8 @@ class Searcher:
     ) -> Context:
         """Packs passages from the best ``k`` chunks into at most ``budget`` tokens. Filters are those of `search`."""
         place = _place(collection, promotion_level, path, heading, tag)
-        packed = self._native.context((question, k, place, min_score), budget, **settings)
+        asked = (_question(question), _number("k", k), place, min_score)
+        packed = self._native.context(asked, _number("budget", budget), **settings)
         return Context._of(packed)  # pyright: ignore[reportPrivateUsage]
 
     def __len__(self) -> int:

@@ -1,8 +1,8 @@
 """Types of the native module. The public interface is `chunkmill`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, overload
 
 __version__: str
 
@@ -191,7 +191,8 @@ class Table:
     """A table: rows in memory, or in the files of a dataset.
 
     Every Arrow library accepts it directly: ``pyarrow.table(t)``, ``polars.DataFrame(t)``,
-    ``duckdb.sql("FROM t")``. Rows in files are read when they are used.
+    ``duckdb.sql("FROM t")``. It is also a sequence of rows, each a ``dict``, so ``pandas.DataFrame(t)`` works without
+    Arrow. Rows in files are read when they are used, each time anew.
     """
 
     @property
@@ -202,9 +203,33 @@ class Table:
     def num_rows(self) -> int:
         """Number of its rows."""
 
+    def to_arrow(self) -> Any:
+        """Returns it as a table of pyarrow, without copying a value."""
+
+    def to_pandas(self) -> Any:
+        """Returns it as a data frame of pandas, through pyarrow."""
+
+    def to_polars(self) -> Any:
+        """Returns it as a data frame of Polars, without copying a value."""
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """Returns its rows as a list of dicts. Times are ``datetime`` in UTC."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Its rows, one after the other."""
+
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]:
+        """A row, counted from 0; from the end if the number is negative."""
+
+    @overload
+    def __getitem__(self, key: str) -> list[Any]:
+        """The values of a column."""
+
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
+    def _repr_html_(self) -> str: ...
 
 @final
 class Chunker:
@@ -256,5 +281,6 @@ def index(
     progress: Callable[[str, float], object] | None,
     **settings: object,
 ) -> str: ...
+def plan(paths: list[str], out: str, allow_shrink: bool, **settings: object) -> str: ...
 def settings() -> str: ...
 def columns() -> list[tuple[str, str, str]]: ...

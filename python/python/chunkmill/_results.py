@@ -1,10 +1,13 @@
-"""Reports, hits and contexts, as plain data classes."""
+"""Reports, hits and contexts, as plain data classes. Notebooks show them as tables."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from . import _show
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Progress:
     texts_embedded: int
     """Number of texts that the model has read."""
     tokens_per_second: float
+    """Tokens that the model has read per second, since it began."""
     seconds: float
     """Time since the start."""
     eta_seconds: float
@@ -43,6 +47,114 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
+class DocumentList:
+    """Some documents: how many, and which."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+    """The first 1,000 of their ids, in order."""
+
+    @classmethod
+    def _of(cls, read: dict[str, Any]) -> DocumentList:
+        return cls(read["count"], tuple(read["first"]))
+
+    def __len__(self) -> int:
+        """Number of documents."""
+        return self.count
+
+    def __iter__(self) -> Iterator[str]:
+        """The ids that are known."""
+        return iter(self.first)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The documents of a corpus, compared with the dataset before."""
+
+    new: DocumentList
+    """Documents that the dataset did not have."""
+    changed: DocumentList
+    """Documents whose contents have changed."""
+    unchanged: int
+    """Number of documents with the same contents."""
+    deleted: DocumentList
+    """Documents that the corpus no longer has."""
+    discovered: int
+    """Number of documents found: indexed and quarantined."""
+    passed_over: int
+    """Number of documents that are quarantined without being read."""
+
+    @classmethod
+    def _of(cls, read: dict[str, Any]) -> Changes:
+        lists = {name: DocumentList._of(read[name]) for name in ("new", "changed", "deleted")}
+        return cls(**read | lists)
+
+
+@dataclass(frozen=True)
+class ChunkChanges:
+    """Numbers of chunks, compared with the dataset before.
+
+    A chunk stays if its document still has a chunk of the same content, wherever that is.
+    """
+
+    added: int
+    removed: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class OtherFiles:
+    """Files that are no documents, because no glob of ``include`` takes them."""
+
+    count: int
+    types: dict[str, int]
+    """Number of files by extension; ``""`` for names without one."""
+    first: tuple[str, ...]
+    """The first 1,000 of their paths."""
+
+    @classmethod
+    def _of(cls, read: dict[str, Any]) -> OtherFiles:
+        return cls(read["count"], read["types"], tuple(read["first"]))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated work of a job, from a sample of the documents and a short trial of the model."""
+
+    documents: int
+    """Number of documents to embed."""
+    bytes: int
+    """Their size."""
+    chunks: int
+    tokens: int
+    """In the encoding of the chunk settings."""
+    model_tokens: int
+    """Tokens that the model will read, if all texts differ and none is in the cache."""
+    seconds: float
+    """Time on this machine."""
+    seconds_static: float
+    """Time with a static model, which is a table of vectors."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What indexing would do."""
+
+    changes: Changes
+    estimate: Estimate
+    other_files: OtherFiles
+
+    @classmethod
+    def _of(cls, text: str) -> Plan:
+        read = json.loads(text)
+        return cls(
+            Changes._of(read["changes"]),  # pyright: ignore[reportPrivateUsage]
+            Estimate(**read["estimate"]),
+            OtherFiles._of(read["other_files"]),  # pyright: ignore[reportPrivateUsage]
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """The result of a job."""
 
@@ -64,19 +176,24 @@ class Report:
     """Number of links inside the corpus, including those to missing targets."""
     unresolved_edges: int
     edges_by_kind: dict[str, dict[str, int]]
-    deleted: int
-    """Number of documents of the previous snapshot that the corpus no longer has."""
-    deleted_first: list[str]
-    """Ids of the first of them."""
+    changes: Changes
+    """What has changed since the previous snapshot; everything is new if there was none."""
+    chunk_changes: ChunkChanges | None
+    """The same of the chunks; ``None`` if there were too many to count."""
+    other_files: OtherFiles
+    """Files that were left out because of their type."""
     malformed_front_matter: int
     """Number of documents whose front matter is not valid and was read line by line."""
     chunks_kept: int
     """Number of chunks in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
+    """Number of distinct texts that the model read."""
     texts_cached: int
+    """Number of distinct texts whose vectors were in the cache."""
     tokens_read: int
     """Number of tokens that the model read."""
     seconds: float
+    """Time of the whole job. Its parts overlap."""
     seconds_preparing: float
     seconds_embedding: float
     seconds_writing: float
@@ -91,7 +208,41 @@ class Report:
     @classmethod
     def _of(cls, text: str) -> Report:
         read = json.loads(text)
-        return cls(**read["summary"], quarantine=tuple(Quarantined(**row) for row in read["quarantine"]))
+        summary = read["summary"]
+        chunks = summary["chunk_changes"]
+        summary |= {
+            "changes": Changes._of(summary["changes"]),  # pyright: ignore[reportPrivateUsage]
+            "chunk_changes": None if chunks is None else ChunkChanges(**chunks),
+            "other_files": OtherFiles._of(summary["other_files"]),  # pyright: ignore[reportPrivateUsage]
+        }
+        return cls(**summary, quarantine=tuple(Quarantined(**row) for row in read["quarantine"]))
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What most people want to know, each with its name."""
+        changes, chunks, others = self.changes, self.chunk_changes, self.other_files
+        lines = [
+            ("documents", f"{self.documents:,} of {self.discovered:,} indexed"),
+            ("chunks", f"{self.chunks:,} with {self.tokens:,} tokens"),
+            ("changed", f"{len(changes.new):,} new, {len(changes.changed):,} changed, {len(changes.deleted):,} deleted"),
+        ]
+        if chunks is not None:
+            lines.append(("", f"chunks: {chunks.added:,} added, {chunks.removed:,} removed, {chunks.kept:,} kept"))
+        if others.count:
+            types = sorted(others.types.items(), key=lambda item: (-item[1], item[0]))
+            words = ", ".join(f"{count} {name or 'without extension'}" for name, count in types)
+            lines.append(("left out", f"{others.count:,} files of other types: {words}"))
+        if self.truncated:
+            lines.append(("truncated", f"{self.truncated:,} chunks"))
+        lines += [("quarantined", f"{row.doc_id}: {row.reason}") for row in self.quarantine[:10]]
+        lines += [("settings", self.spec), ("model", self.model), ("time", f"{self.seconds:.1f} s")]
+        return lines
+
+    def __repr__(self) -> str:
+        """One line for each of the most important fields."""
+        return "Report\n" + "\n".join(f"  {name:<12}{line}" for name, line in self._lines())
+
+    def _repr_html_(self) -> str:
+        return _show.report(self)
 
 
 @dataclass(frozen=True)
@@ -149,6 +300,20 @@ class DocumentHit:
         return cls(**read | {"chunks": tuple(Hit(**hit) for hit in read["chunks"])})
 
 
+class Hits(list[Hit]):
+    """Chunks that were found, best first: a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        return _show.hits(self)
+
+
+class DocumentHits(list[DocumentHit]):
+    """Documents that were found, best first: a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        return _show.documents(self)
+
+
 @dataclass(frozen=True)
 class Passage:
     """A passage of one document in a context."""
@@ -189,6 +354,9 @@ class Context:
         read = json.loads(text)
         return cls(**read | {"passages": tuple(Passage(**passage) for passage in read["passages"])})
 
+    def _repr_html_(self) -> str:
+        return _show.context(self)
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -200,7 +368,7 @@ class Finding:
     help: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """The result of verifying a dataset."""
 
@@ -218,6 +386,11 @@ class Verification:
     def ok(self) -> bool:
         """Whether no problem was found."""
         return not self.findings
+
+    def __repr__(self) -> str:
+        """Whether the dataset is intact, and the numbers."""
+        numbers = f"files={self.files}, rows={self.rows}, bytes={self.bytes}, notes={len(self.notes)}"
+        return f"Verification(ok={self.ok}, {numbers}, found={self.found})"
 
     @classmethod
     def _of(cls, text: str) -> Verification:

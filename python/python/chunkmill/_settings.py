@@ -14,8 +14,8 @@ class _Corpus(TypedDict, total=False):
     exclude: str | list[str] | None
     """Skip the files that match one of these globs."""
     hidden: bool | None
-    """Whether to index hidden files and folders, which are documents like any other. Folders of version control
-    systems, like `.git`, are always skipped [default: true]."""
+    """Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped
+    [default: true]."""
     max_file_size: int | None
     """Quarantine files larger than this [default: 268435456]."""
     security: Literal["strict", "moderate", "permissive"] | None

@@ -1,0 +1,67 @@
+"""What notebooks show of tables, reports, hits and contexts. All texts are escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._chunkmill import Table
+    from ._results import Context, DocumentHit, Hit, Report
+
+ROWS = 10
+"""Number of rows that are shown of a table."""
+
+CELL = 80
+"""Number of characters that are shown of a value."""
+
+
+def short(value: object, most: int = CELL) -> str:
+    """Returns a value on one line, cut."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def rows(names: Sequence[str], values: Iterable[Sequence[object]]) -> str:
+    """Returns an HTML table."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(short(value))}</td>" for value in row) + "</tr>" for row in values)
+    return f'<table><thead><tr style="text-align: left">{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def paragraph(text: str) -> str:
+    """Returns a text as a paragraph."""
+    return f"<p>{escape(text)}</p>"
+
+
+def table(table: Table) -> str:
+    """Shows the first rows of a table."""
+    names = table.column_names
+    shown = rows(names, ([row[name] for name in names] for row in islice(table, ROWS)))
+    more = f", the first {ROWS} are shown" if len(table) > ROWS else ""
+    return f"{shown}<p>{len(table):,} rows{more}</p>"
+
+
+def report(report: Report) -> str:
+    """Shows the result of a job."""
+    return rows(["", ""], report._lines())  # pyright: ignore[reportPrivateUsage]
+
+
+def hits(hits: Iterable[Hit]) -> str:
+    """Shows chunks that were found."""
+    names = ["", "score", "place", "headings", "text"]
+    return rows(names, ((hit.rank, f"{hit.score:.4f}", hit.citation, hit.header_path, short(hit.content, 200)) for hit in hits))
+
+
+def documents(found: Iterable[DocumentHit]) -> str:
+    """Shows documents that were found."""
+    names = ["", "score", "path", "title", "chunks found"]
+    return rows(names, ((hit.rank, f"{hit.score:.4f}", hit.path, hit.title or "", len(hit.chunks)) for hit in found))
+
+
+def context(context: Context) -> str:
+    """Shows a context as its reader gets it."""
+    head = f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages)} passages"
+    return f'<p>{head}</p><pre style="white-space: pre-wrap">{escape(context.text)}</pre>'

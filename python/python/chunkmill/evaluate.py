@@ -1,0 +1,250 @@
+"""Which chunk settings suit the documents? The evaluation harness, with results as rows for data frames.
+
+These functions run the program ``chunkmill-eval``, which comes with the package. Settings are keyword arguments named
+like its flags.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path as _Path
+from typing import Any, Union
+
+from . import _show
+from ._errors import Error, SettingError
+
+__all__ = ["Advice", "Gate", "Run", "baseline", "gate", "recommend", "sweep"]
+
+Path = Union[str, "os.PathLike[str]"]
+"""A path, as a string or as a path object."""
+
+
+class Run:
+    """A finished sweep: its folder, and what is in its ``report.json``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = _Path(folder)
+        file = self.folder / "report.json"
+        try:
+            self.report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise SettingError(f"{file} does not exist\n  help: run a sweep first: chunkmill.evaluate.sweep") from None
+
+    @property
+    def html(self) -> _Path:
+        """The report as a page."""
+        return self.folder / "report.html"
+
+    @property
+    def metric(self) -> str:
+        """The metric that decides."""
+        return str(self.report["scoring"]["primary"])
+
+    @property
+    def verdict(self) -> str:
+        """What the report says in words."""
+        return str((self.report["verdict"] or {}).get("text", "no question could be scored"))
+
+    @property
+    def advised(self) -> str | None:
+        """Name of the settings that are advised."""
+        return (self.report["verdict"] or {}).get("advised")
+
+    def settings(self) -> list[dict[str, Any]]:
+        """One row for each setting: its name, its settings, the mean of each metric, and what it costs.
+
+        ``low`` and ``high`` are the ends of the confidence interval of the metric that decides.
+        """
+        return [self._row(cell) for cell in self.report["cells"]]
+
+    def _row(self, cell: dict[str, Any]) -> dict[str, Any]:
+        metric, cost = cell["metrics"][self.metric], cell["cost"]
+        # Only a sweep that builds a dataset anew measures that.
+        index = cost["index"] or {}
+        return {
+            "name": cell["id"],
+            **cell["spec"],
+            "model": cell["model"],
+            "mode": cell["retrieval"],
+            "k": cell["k"],
+            **{name: value["mean"] for name, value in cell["metrics"].items()},
+            "low": metric["lo"],
+            "high": metric["hi"],
+            "advised": cell["id"] == self.advised,
+            "chunks": cell["chunks"],
+            "truncated": cost["truncated"],
+            "bytes": cost["bytes"],
+            "index_seconds": (index.get("seconds") or {}).get("median"),
+        }
+
+    def questions(self, metric: str | None = None) -> list[dict[str, Any]]:
+        """One row for each question and setting, with the value of a metric: the one that decides, if none is named."""
+        metric = metric or self.metric
+        known = [of["name"] for of in self.report["metrics"]]
+        if metric not in known:
+            raise SettingError(f"metric: there is no metric `{metric}`\n  help: one of: {', '.join(known)}")
+        asked = self.report["queries"]
+        return [
+            {"id": question["id"], "question": question["text"], "name": cell["id"], "value": value}
+            for cell in self.report["cells"]
+            for question, value in zip(asked, cell["values"][metric])
+        ]
+
+    def __repr__(self) -> str:
+        cells, questions = len(self.report["cells"]), len(self.report["queries"])
+        return f"{type(self).__name__}({self.folder}, {cells} settings, {questions} questions, advised: {self.advised})"
+
+    def _repr_html_(self) -> str:
+        names = ["name", self.metric, "low", "high", "chunks", "truncated", "bytes"]
+        rows = sorted(self.settings(), key=lambda row: -row[self.metric])
+        shown = [[f"{value:.3f}" if isinstance(value, float) else value for value in (row[name] for name in names)] for row in rows]
+        return _show.rows(names, shown) + _show.paragraph(self.verdict)
+
+
+class Advice(Run):
+    """A recommendation: a finished sweep, and the file with the advised settings."""
+
+    def __init__(self, folder: Path, sentences: Sequence[str]) -> None:
+        super().__init__(folder)
+        self.sentences = tuple(sentences)
+        self.config = self.folder / "chunkmill.toml"
+
+    @property
+    def verdict(self) -> str:
+        """Which settings to use, how certain that is, and what they cost."""
+        return " ".join(self.sentences)
+
+
+class Gate:
+    """The comparison of a run with a baseline. It is true if the run is not worse."""
+
+    def __init__(self, read: dict[str, Any]) -> None:
+        self.passed: bool = read["passed"]
+        self.report = read
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    @property
+    def lost(self) -> list[dict[str, Any]]:
+        """The questions that lost evidence which the baseline had."""
+        return list(self.report["evidence"]["lost"])
+
+    def checks(self) -> list[dict[str, Any]]:
+        """One row for each check: setting, metric, state, before and now."""
+        rows: list[dict[str, Any]] = []
+        for check in self.report["checks"]:
+            change = check.get("change") or {}
+            rows.append({
+                "name": check["cell"],
+                "what": check["what"],
+                "state": check["state"],
+                "before": change.get("before"),
+                "now": change.get("after"),
+                "text": check["text"],
+            })
+        return rows
+
+    def __repr__(self) -> str:
+        failed = sum(check["state"] == "failed" for check in self.report["checks"])
+        return f"Gate(passed={self.passed}, {failed} of {len(self.report['checks'])} checks failed, {len(self.lost)} questions lost evidence)"
+
+    def _repr_html_(self) -> str:
+        rows = [[row["name"], row["what"], row["state"], row["text"]] for row in self.checks()]
+        return _show.paragraph(repr(self)) + _show.rows(["setting", "metric", "", ""], rows)
+
+
+def sweep(labels: Path, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Path, out: Path, **settings: Any) -> Run:
+    """Measures every combination of some settings against labelled questions.
+
+    ``labels`` is a folder with ``queries.jsonl`` and ``corpus``. ``grid`` has lists of values by setting
+    (``{"max": [128, 256], "mode": "hybrid"}``), or is a list of such grids, or a TOML file with a whole sweep.
+    ``out`` is the folder of the run; an interrupted run resumes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(grid, (str, os.PathLike)):
+            file = _Path(grid)
+        else:
+            file = _Path(folder) / "sweep.toml"
+            file.write_text(_toml([grid] if isinstance(grid, Mapping) else grid), encoding="utf-8")
+        _run("sweep", "--labels", labels, "--sweep", file, "--output", out, **settings)
+    return Run(out)
+
+
+def recommend(
+    documents: Path, out: Path, *, questions: Path | None = None, minutes: int = 10, **settings: Any
+) -> Advice:
+    """Finds settings for documents.
+
+    Without questions, some are made up, which is good for a first look only. ``questions`` is a file of them with their
+    evidence, like ``queries.jsonl``; questions without evidence are labelled in a terminal, by the program.
+    """
+    given = [] if questions is None else ["--questions", questions]
+    said = _run("recommend", documents, "--output", out, "--minutes", str(minutes), "--json", *given, **settings)
+    return Advice(out, json.loads(said)["advice"])
+
+
+def gate(run: Run | Path, baseline: Path, **limits: Any) -> Gate:
+    """Compares a run with a baseline: has a question lost its evidence, or is less found?
+
+    ``limits`` are the flags of ``chunkmill-eval gate``: ``allow_lost=3``, ``max_drop="ndcg_at_10=0.02"``.
+    """
+    folder = run.folder if isinstance(run, Run) else run
+    return Gate(json.loads(_run("gate", folder, "--baseline", baseline, "--json", fails=True, **limits)))
+
+
+def baseline(run: Run | Path, out: Path) -> _Path:
+    """Writes what `gate` needs of a run into one file."""
+    folder = run.folder if isinstance(run, Run) else run
+    _run("baseline", folder, "--output", out)
+    return _Path(out)
+
+
+def _toml(grids: Sequence[Mapping[str, Any]]) -> str:
+    # Texts, numbers, bools and lists of them are written alike in TOML and JSON.
+    return "".join("[[grid]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in grid.items()) for grid in grids)
+
+
+def _program() -> str:
+    name = "chunkmill-eval.exe" if os.name == "nt" else "chunkmill-eval"
+    for scheme in (None, f"{os.name}_user"):
+        folder = sysconfig.get_path("scripts") if scheme is None else sysconfig.get_path("scripts", scheme)
+        if os.access(found := os.path.join(folder, name), os.X_OK):
+            return found
+    if found_elsewhere := shutil.which(name):
+        return found_elsewhere
+    raise Error(f"the program {name} is not in this environment\n  help: install the wheel of chunkmill again")
+
+
+def _run(command: str, *arguments: Path, fails: bool = False, **settings: Any) -> str:
+    """Runs a command and returns what it prints. With ``fails``, exit code 1 is a result."""
+    flags = [f"--{name.replace('_', '-')}={_written(value)}" for name, value in settings.items() if value is not None]
+    done = subprocess.run(
+        [_program(), command, *(os.fspath(argument) for argument in arguments), *flags],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    if done.returncode == 0 or (fails and done.returncode == 1):
+        if done.stderr:
+            print(done.stderr, file=sys.stderr, end="")
+        return done.stdout
+    message = done.stderr.strip().removeprefix("error: ")
+    raise (SettingError if done.returncode == 2 else Error)(message)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)

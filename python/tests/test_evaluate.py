@@ -1,0 +1,88 @@
+"""Tests of `chunkmill.evaluate`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import chunkmill
+import pandas as pd
+import pytest
+from chunkmill import evaluate
+from conftest import ROOT
+
+LARDER = ROOT / "datasets" / "larder"
+FAST = {"embedder": "fake"}
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labels")
+    shutil.copytree(LARDER / "corpus", folder / "corpus")
+    lines = (LARDER / "queries.jsonl").read_text().splitlines()[:40]
+    (folder / "queries.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(labels: Path, tmp_path_factory: pytest.TempPathFactory) -> evaluate.Run:
+    grid = {"preset": ["structure", "recursive"], "mode": ["keyword"]}
+    return evaluate.sweep(labels, grid, tmp_path_factory.mktemp("run") / "run", **FAST)
+
+
+def test_a_sweep_is_rows_for_a_data_frame(run: evaluate.Run) -> None:
+    frame = pd.DataFrame(run.settings()).set_index("name")
+    assert list(frame.index) == ["structure, keyword, k=5", "recursive, keyword, k=5"]
+    row = frame.loc["structure, keyword, k=5"]
+    assert row["low"] <= row[run.metric] <= row["high"] and row["max"] == 128 and row["chunks"] > 100
+    assert frame["advised"].sum() == 1 and run.advised in frame.index
+    questions = pd.DataFrame(run.questions())
+    means = questions.groupby("name")["value"].mean()
+    for name, value in means.items():
+        assert value == pytest.approx(frame.loc[name, run.metric])
+    assert run.html.is_file() and "object at" not in repr(run) and "<table>" in run._repr_html_()
+    with pytest.raises(chunkmill.SettingError, match="there is no metric `recall`"):
+        run.questions("recall")
+
+
+def test_a_gate_sees_that_evidence_was_lost(run: evaluate.Run, labels: Path, tmp_path: Path) -> None:
+    before = evaluate.baseline(run, tmp_path / "baseline.json")
+    same = evaluate.gate(run, before)
+    assert same and same.passed and not same.lost and "passed=True" in repr(same)
+    assert {row["state"] for row in same.checks()} == {"passed"}
+    copy = tmp_path / "labels"
+    shutil.copytree(labels, copy)
+    first = json.loads((copy / "queries.jsonl").read_text().splitlines()[0])
+    (copy / "corpus" / first["references"][0]["doc_id"]).unlink()
+    after = evaluate.sweep(copy, {"preset": ["structure", "recursive"], "mode": "keyword"}, tmp_path / "run", **FAST)
+    lost = evaluate.gate(after, before)
+    assert not lost and first["query_id"] in [question["query"] for question in lost.lost]
+    assert evaluate.gate(after.folder, before, allow_lost=40, max_drop="evidence_in_context_1000=1", max_larger=9)
+
+
+def test_a_recommendation_names_its_settings(labels: Path, tmp_path: Path) -> None:
+    advice = evaluate.recommend(labels, tmp_path / "advice", minutes=0, **FAST)
+    assert advice.config.read_text().startswith("# chunkmill index ") and len(advice.sentences) >= 3
+    assert advice.advised in {row["name"] for row in advice.settings()} and advice.verdict
+    chunkmill.index(labels / "corpus", tmp_path / "out", config=advice.config, embedder="fake", embedding_cache="off", progress=False)
+
+
+def test_errors_are_those_of_the_program(labels: Path, tmp_path: Path) -> None:
+    with pytest.raises(chunkmill.SettingError, match="did you mean `max`"):
+        evaluate.sweep(labels, {"maxx": [3]}, tmp_path / "run")
+    with pytest.raises(chunkmill.SettingError, match="report.json does not exist"):
+        evaluate.Run(tmp_path)
+
+
+def test_a_plan_says_what_index_does(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# A\n\nText.\n")
+    (docs / "b.html").write_text("")
+    plan = chunkmill.plan(docs, tmp_path / "out", embedder="fake")
+    assert (list(plan.changes.new), plan.other_files.types, plan.estimate.chunks) == (["a.md"], {"html": 1}, 1)
+    assert not (tmp_path / "out").exists()
+    chunkmill.index(docs, tmp_path / "out", embedder="fake", embedding_cache="off", progress=False)
+    again = chunkmill.plan(docs, tmp_path / "out", embedder="fake")
+    assert (again.changes.unchanged, again.estimate.documents) == (1, 0)
