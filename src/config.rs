@@ -111,8 +111,7 @@ settings! {
         pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
         /// Skip the files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Hidden, Documents;
-        /// Whether to index hidden files and folders, which are documents like any other. Folders of version control
-        /// systems, like `.git`, are always skipped.
+        /// Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;
         /// Quarantine files larger than this.
         pub max_file_size: u64 = "BYTES", Is("268435456"), Documents;

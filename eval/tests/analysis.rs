@@ -124,7 +124,7 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     assert!(all.contains("About 9 more questions would show whether they differ on one question in twenty."), "{all}");
     // The same mean on other questions: a small difference takes many.
     let all = said(&analysed(&[("a", found(50, 0.6)), ("b", found(50, 0.6).into_iter().rev().collect())]));
-    assert!(all.contains(" more questions would show a difference of 0.05 in four of five cases."), "{all}");
+    assert!(all.contains(" more questions would show a difference of 0.05 four times out of five."), "{all}");
     // Nothing is found at all.
     let all = said(&at_budgets(&[("a", 0.0, 0.0), ("b", 0.0, 0.0)], 80));
     assert!(all.contains("All 2 settings find nothing") && all.contains("interval 0.000 to 0.037"), "{all}");
@@ -186,7 +186,7 @@ fn the_best_is_named_with_what_cannot_be_told_from_it_and_the_cheapest_of_those(
         "; 1 is perfect).",
         "1 of the other 2 settings is not ruled out: `alike` (",
         "`alike`: 0.40 MB, while the best takes 1.00 MB.",
-        "in four of five cases",
+        "four times out of five",
     ] {
         assert!(verdict.text.contains(words), "{words}: {}", verdict.text);
     }

@@ -325,7 +325,7 @@ pub enum Skip {
         line: usize,
     },
     /// A file in a format that is not text.
-    #[error("is {format}; convert it to Markdown or text first")]
+    #[error("is {format}; convert it to Markdown or text first, for example with pandoc, MarkItDown or Docling")]
     Format {
         /// The format, with its article.
         format: &'static str,

@@ -178,12 +178,25 @@ pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
     format!("`{written}` is not {what}; {}", one_of(written, names))
 }
 
-/// Suggests the nearest of the valid names, which are many, and then lists them.
+/// Largest number of names that a message lists.
+const LISTED: usize = 24;
+
+/// Number of names that a message lists if there are too many.
+const NEAREST: usize = 5;
+
+/// Suggests the nearest of the valid names and lists them, or those that are most alike if there are too many.
 pub fn one_of(written: &str, names: &[&str]) -> String {
-    let all = names.join(", ");
+    let few = names.len() <= LISTED;
     match nearest(written, names.iter().copied()) {
-        Some(meant) => format!("did you mean `{meant}`? One of: {all}"),
-        None => format!("one of: {all}"),
+        Some(meant) if few => format!("did you mean `{meant}`? One of: {}", names.join(", ")),
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if few => format!("one of: {}", names.join(", ")),
+        None => {
+            let unlike = |name: &&str| 1.0 - strsim::jaro_winkler(&written.to_lowercase(), name);
+            let mut alike = names.to_vec();
+            alike.sort_by(|a, b| unlike(a).total_cmp(&unlike(b)));
+            format!("the nearest of {} are {}", names.len(), alike[..NEAREST].join(", "))
+        }
     }
 }
 

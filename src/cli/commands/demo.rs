@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     print(format!(
         "Next:\n  your own documents       chunkmill index DOCS -o out\n  settings that suit them  \
-         chunkmill-eval recommend DOCS -o advice\n  the same for this demo   \
+         chunkmill-eval recommend DOCS -o advice\n  try it on the demo       \
          chunkmill-eval sweep --labels {labels} --sweep {labels}/sweep.toml -o {folder}/run\n                           \
          then open {folder}/run/report.html"
     ))?;

@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use crate::cli::output::print;
 use crate::embed::known::{KNOWN, Quality};
+use crate::embed::model::DEFAULT_ID;
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{self, Backend, Device, ModelFiles, Role};
 use crate::error::exit;
@@ -94,6 +95,11 @@ fn print_files(files: &ModelFiles, what: &str) -> anyhow::Result<()> {
     print(format!("  {} {what}, {} tokens", files.model_type, files.max_tokens))
 }
 
+/// Shown below the table.
+const WHY_DEFAULT: &str = "\n\
+    * the default: the only one here that can be installed without the hub, from PyPI. The English ones above it find more\n\
+    on published sets; `--model NAME` fetches one, and `chunkmill-eval recommend` says what suits your documents";
+
 /// Renders the popular models as a table.
 fn list(markdown: bool) -> String {
     const HEADINGS: [&str; 7] = ["model", "network", "parameters", "dimensions", "tokens", "licence", "nDCG@10"];
@@ -103,8 +109,9 @@ fn list(markdown: bool) -> String {
             Quality::Beir(value) => format!("{value} BEIR"),
             Quality::Multilingual(value) => format!("{value} MTEB Multilingual"),
         };
+        let id = if model.id == DEFAULT_ID && !markdown { format!("{} *", model.id) } else { model.id.to_owned() };
         [
-            model.id.to_owned(),
+            id,
             model.network.to_owned(),
             format!("{all:.0}M ({active:.0}M active)"),
             model.dimensions.to_string(),
@@ -127,6 +134,8 @@ fn list(markdown: bool) -> String {
     let mut lines: Vec<String> = rows.iter().map(line).collect();
     if markdown {
         lines.insert(1, format!("|{}", " --- |".repeat(HEADINGS.len())));
+    } else {
+        lines.push(WHY_DEFAULT.to_owned());
     }
     lines.join("\n")
 }

@@ -65,10 +65,12 @@ pub(super) fn of(
     text.extend(runner_up.as_ref().and_then(more_questions));
     text.extend(held_out.as_ref().filter(|_| others.len() > 1).and_then(|held_out| luck(report, best, held_out)));
     // If no values differ, the detectable effect is unknown.
-    text.extend((effect > 0.0).then(|| format!(
-        "A setting would have to differ from the best by about {} for these questions to show it in four of five cases.",
-        figure(effect)
-    )));
+    text.extend((effect > 0.0).then(|| {
+        format!(
+            "These questions reveal a difference of {} four times out of five; smaller ones often stay hidden.",
+            figure(effect)
+        )
+    }));
     text.extend(warnings(report, clusters));
     Verdict {
         text: text.join(" "),
@@ -295,7 +297,7 @@ fn warnings(report: &Report, clusters: &Clusters) -> Vec<String> {
         ));
     } else if clusters.len() < FEW {
         warnings.push(format!(
-            "With fewer than {FEW} questions, or places with their evidence, the intervals are somewhat too narrow."
+            "With fewer than {FEW} questions, or answers in fewer than {FEW} places, the true intervals are somewhat wider."
         ));
     }
     let lost = report.labels.not_indexed;

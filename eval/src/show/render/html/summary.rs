@@ -93,7 +93,11 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
     if verdict.cheapest != advised.id
         && let Some((cheapest, share)) = smaller(view, verdict)
     {
-        tile("The smallest of these", &share, &format!("of the recommended one’s size: {}", Text(&cheapest.id)));
+        tile(
+            "Smallest equally good dataset",
+            &share,
+            &format!("of the recommended one’s size: {}", Text(&cheapest.id)),
+        );
     }
     if verdict.minimum_detectable_effect > 0.0 {
         let more = verdict.runner_up.as_ref().filter(|next| next.more_questions > 0);
@@ -101,12 +105,12 @@ fn tiles(view: &View, verdict: &Verdict) -> String {
             format!("; about {} more would separate the first two", whole(rough(next.more_questions)))
         });
         let value = format!("±{}", share(verdict.minimum_detectable_effect));
-        tile("Detectable difference", &value, &format!("with these questions{more}"));
+        tile("Smallest difference they can show", &value, &format!("four times out of five{more}"));
     }
     if let Some(record) = verdict.held_out {
         let note =
             format!("on the half of the questions not used for choosing; {} choose the same", percent(record.same));
-        tile("Held-out figure", &view.value(record.held_out), &note);
+        tile("Checked on other questions", &view.value(record.held_out), &note);
     }
     format!("<dl class=\"tiles\">{tiles}</dl>")
 }
