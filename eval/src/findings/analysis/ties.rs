@@ -64,7 +64,7 @@ fn more(report: &Report, cells: &[&Cell], other: Option<&str>) -> String {
         return match rounded(asked, times) {
             0 => "More questions like these would not help: ask other ones.".to_owned(),
             more => format!(
-                "About {}{or_others} would show a difference of {WORTHWHILE} in four of five cases.",
+                "About {}{or_others} would show a difference of {WORTHWHILE} four times out of five.",
                 count(more, "more question")
             ),
         };
