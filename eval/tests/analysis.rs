@@ -1,13 +1,12 @@
 //! Conclusions from a report: the best cell, the cells that cannot be separated from it, the fronts, the hybrid
 //! verdict, and texts that agree with the figures.
 
-use chunkmill_eval::data::report::{Cell, Comparison, IndexCost, Report, Spread, Verdict};
+use chunkmill_eval::data::report::{Advice, Cell, Comparison, IndexCost, Report, Spread, Verdict};
 use chunkmill_eval::findings::analysis::{analyse, figure, ranked};
-use chunkmill_eval::show::recommend::{advised, sentences};
-use chunkmill_eval::show::render;
+use chunkmill_eval::show;
 use proptest::prelude::*;
 
-use crate::common::{METRIC, dice, note, report_of};
+use crate::common::{METRIC, data_of, dice, note, report_of};
 
 type Values = Vec<Option<f64>>;
 
@@ -41,33 +40,42 @@ fn comparison(report: &Report, id: &str) -> Comparison {
 fn the_default_is_advised_unless_another_setting_is_shown_to_be_better() {
     let advice = |other: Values| {
         let report = analysed(&[("structure · hybrid", found(60, 0.5)), ("recursive · hybrid", other)]);
-        let cell = advised(&report).unwrap();
-        (cell.id.clone(), sentences(&report).unwrap())
+        (verdict(&report).advised.clone(), verdict(&report).advice.clone())
     };
-    let (id, [what, how_sure, _]) = advice((0..60).map(|at| Some(f64::from(u8::from(at * 7 % 60 < 31)))).collect());
+    let (id, advice_kept) = advice((0..60).map(|at| Some(f64::from(u8::from(at * 7 % 60 < 31)))).collect());
     assert_eq!(id, "structure · hybrid", "it cannot be told from the best");
-    assert!(what.contains("`structure`, the default,"), "{what}");
-    assert!(how_sure.contains("none is shown to be better; `recursive · hybrid` is ahead"), "{how_sure}");
-    let (id, [what, ..]) = advice(found(60, 0.9));
+    let kept = "Keep the default, `structure · hybrid`: of 2 settings none is shown to be better on your 60 questions.";
+    assert_eq!(advice_kept.headline, kept);
+    assert!(advice_kept.gain.contains("`recursive · hybrid` has 0.517, which may be chance."), "{}", advice_kept.gain);
+    let (id, better) = advice(found(60, 0.9));
     assert_eq!(id, "recursive · hybrid");
-    assert!(what.starts_with("Cut the documents by `recursive` and"), "{what}");
+    assert!(
+        better.headline.starts_with("Use `recursive · hybrid`: of 2 settings it is the best"),
+        "{}",
+        better.headline
+    );
+    assert!(better.gain.contains("The default, `structure · hybrid`, has 0.500."), "{}", better.gain);
 }
 
 /// The forms of a report that name a setting to use, and all of them name the same.
 fn said(report: &Report) -> String {
     let verdict = verdict(report);
-    let markdown = render::markdown::markdown(report, None);
-    let page = render::html::html(report, None);
-    let first = verdict.text.split(". ").next().unwrap();
-    assert!(markdown.contains(&verdict.text.split('`').next().unwrap().to_owned()), "{markdown}");
-    assert!(first.contains(&format!("`{}`", verdict.advised)), "the first sentence names it: {}", verdict.text);
-    assert!(page.contains(&format!("<code>{}</code>", verdict.advised)), "{}", verdict.advised);
+    let markdown = show::markdown::markdown(report, None);
+    let page = data_of(&show::page::page(report, None).unwrap());
+    let Advice { headline, gain, cost, certainty, next, caveats } = &verdict.advice;
+    assert!(headline.contains(&format!("`{}`", verdict.advised)), "{headline}");
     assert!(verdict.toml.contains(&format!("# {}", verdict.advised)), "{}", verdict.toml);
-    let [what, how_sure, _] = sentences(report).unwrap();
-    let advised = report.cell(&verdict.advised).unwrap();
-    assert!(what.contains(&format!("Cut the documents by `{}`", advised.build)), "{what}");
-    let all = format!("{}\n{what}\n{how_sure}\n{markdown}\n{page}", verdict.text);
-    for nonsense in ["between 100 %", "1.000 to 1.000", "0.000 to 0.000", "1.000–1.000"] {
+    let shown = &page["runs"][0]["verdict"]["advice"];
+    for (name, words) in
+        [("headline", headline), ("gain", gain), ("cost", cost), ("certainty", certainty), ("next", next)]
+    {
+        assert!(verdict.text.contains(words), "{name}: {}", verdict.text);
+        assert_eq!(shown[name], **words, "{name}");
+        // Names are not between backticks in Markdown.
+        assert!(words.split('`').all(|part| markdown.contains(part.trim())), "{words}: {markdown}");
+    }
+    let all = format!("{}\n{caveats:?}\n{markdown}", verdict.text);
+    for nonsense in ["100 % to", "1.000 to 1.000", "0.000 to 0.000", "1.000–1.000"] {
         assert!(!all.contains(nonsense), "{nonsense}: {all}");
     }
     all
@@ -96,23 +104,23 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     let all = said(&report);
     assert_eq!((verdict(&report).advised.as_str(), verdict(&report).tied.len()), ("structure · hybrid", 3));
     for words in [
-        "Keep the default, `structure · hybrid`: of 3 settings none is shown to be better.",
+        "Keep the default, `structure · hybrid`: of 3 settings none is shown to be better on your 11 questions.",
         "All 3 settings find everything, so these questions do not tell them apart.",
         "About 48 more questions, or better harder ones, would show whether they differ on one question in twenty.",
         "They differ most in 500 tokens, from 0.455 to 0.909: `b · hybrid` is ahead there.",
-        "interval 0.762 to 1.000",
-        "in all of 11 questions, which promises at least 76 %",
+        "With 1,000 tokens per question, the reader gets all the text that answers it, for all 11 questions.",
+        "That promises at least 76 % for questions like these.",
     ] {
         assert!(all.contains(words), "{words}: {all}");
     }
-    assert!(!all.contains("is ahead, and the best with"), "{all}");
+    assert!(!all.contains("is the best;"), "{all}");
     // The first of equal settings is the one with the smallest dataset.
     let mut report = at_budgets(&[("a · hybrid", 1.0, 0.4), ("b · hybrid", 1.0, 0.4), ("c · vector", 0.2, 0.4)], 40);
     report.cells[1].cost.bytes = 10;
     analyse(&mut report);
     let all = said(&report);
     for words in [
-        "Use `b · hybrid`, which has the smallest dataset of the best: of 3 settings none is shown",
+        "Use `b · hybrid`: of 2 settings that are equally good on your 40 questions, it has the smallest dataset.",
         "2 of 3 settings find everything",
         "They do not differ at any other budget either.",
     ] {
@@ -127,7 +135,10 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     assert!(all.contains(" more questions would show a difference of 0.05 four times out of five."), "{all}");
     // Nothing is found at all.
     let all = said(&at_budgets(&[("a", 0.0, 0.0), ("b", 0.0, 0.0)], 80));
-    assert!(all.contains("All 2 settings find nothing") && all.contains("interval 0.000 to 0.037"), "{all}");
+    assert!(
+        all.contains("All 2 settings find nothing") && all.contains("0 % to 4 %") || all.contains("(0 % to 4 % with"),
+        "{all}"
+    );
     assert!(all.contains("More questions like these would hardly help: ask easier ones."), "{all}");
     // Two of eleven tie, behind a default that is not ruled out.
     let names: Vec<String> = (0..8).map(|at| format!("s{at}")).collect();
@@ -135,17 +146,24 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     cells.extend(names.iter().map(|name| (name.as_str(), 0.1, 0.1)));
     let report = at_budgets(&cells, 30);
     let all = said(&report);
-    assert!(
-        all.contains(
-            "Keep the default, `structure · hybrid`: of 11 settings none is shown to be better. 2 of 11 settings are"
-        ),
-        "{all}"
-    );
+    for words in [
+        "Keep the default, `structure · hybrid`: of 11 settings none is shown to be better on your 30 questions.",
+        "2 of 11 settings are the best and equally good",
+        "`x` has 90 %, which may be chance.",
+    ] {
+        assert!(all.contains(words), "{words}: {all}");
+    }
     // One question, and one setting.
     let all = said(&at_budgets(&[("a", 1.0, 1.0), ("b", 1.0, 1.0)], 1));
-    assert!(all.contains("interval 0.050 to 1.000") && all.contains("About 58 more questions"), "{all}");
+    assert!(
+        all.contains("for the only question. That promises at least 5 %") && all.contains("About 58 more questions"),
+        "{all}"
+    );
     let all = said(&at_budgets(&[("a", 1.0, 1.0)], 20));
-    assert!(all.contains("The only setting tried is `a`") && !all.contains("apart"), "{all}");
+    assert!(
+        all.contains("Use `a`: no other setting was compared on your 20 questions.") && !all.contains("apart"),
+        "{all}"
+    );
 }
 
 #[test]
@@ -157,9 +175,9 @@ fn labels_from_proposals_are_said_in_every_form() {
     analyse(&mut report);
     let words = "The evidence of 9 of 30 questions was chosen from passages that search proposed.";
     assert!(verdict(&report).text.contains(words), "{}", verdict(&report).text);
-    assert!(sentences(&report).unwrap()[1].contains(words));
-    assert!(render::markdown::markdown(&report, None).contains(words));
-    assert!(render::html::html(&report, None).matches(words).count() >= 1);
+    assert!(said(&report).matches(words).count() >= 3);
+    let page = data_of(&show::page::page(&report, None).unwrap());
+    assert!(page["runs"][0]["verdict"]["advice"]["caveats"].to_string().contains(words));
 }
 
 #[test]
@@ -181,11 +199,11 @@ fn the_best_is_named_with_what_cannot_be_told_from_it_and_the_cheapest_of_those(
     let summary = report.cell("good").unwrap().metrics[METRIC];
     assert!((summary.mean - 0.8).abs() < 1e-12 && (summary.std - 0.4).abs() < 1e-12);
     for words in [
-        "`good` is ahead, and the best with a probability of",
-        "Recall is 0.800 on average over 200 questions (95 % interval 0.7",
-        "; 1 is perfect).",
-        "1 of the other 2 settings is not ruled out: `alike` (",
-        "`alike`: 0.40 MB, while the best takes 1.00 MB.",
+        "Use `good`: of 3 settings it is ahead on your 200 questions, which may be chance.",
+        "Recall is 0.800 on average over 200 questions (0.7",
+        " with 95 % confidence; more is better).",
+        "it is the best; 1 of the other 2 settings may be as good as the best.",
+        "200 questions reveal a difference of 0.0",
         "four times out of five",
     ] {
         assert!(verdict.text.contains(words), "{words}: {}", verdict.text);
@@ -329,7 +347,7 @@ fn made_up_and_few_questions_are_said() {
     analyse(&mut report);
     let text = &verdict(&report).text;
     assert!(text.contains("`synth`") && text.contains("fewer than 50"), "{text}");
-    assert!(text.starts_with("The only setting tried is `a`"), "{text}");
+    assert!(text.starts_with("Use `a`: no other setting was compared on your 20 questions."), "{text}");
     assert!(verdict(&report).minimum_detectable_effect > 0.1, "{text}");
 }
 

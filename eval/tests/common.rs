@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use base64::Engine;
 use chunkmill_eval::data::report::Report;
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Creates a folder with these files.
@@ -116,4 +117,11 @@ pub fn report_of(cells: &[(&str, Vec<Option<f64>>)]) -> Report {
         "left_out": [], "verdict": null, "worst": [],
     }))
     .unwrap()
+}
+
+/// Returns the data in a report's page.
+pub fn data_of(page: &str) -> Value {
+    let packed = page.split("id=\"data\">").nth(1).unwrap().split('<').next().unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+    serde_json::from_reader(flate2::read::GzDecoder::new(packed.as_slice())).unwrap()
 }

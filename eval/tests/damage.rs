@@ -8,7 +8,7 @@ use chunkmill_eval::findings::analysis::analyse;
 use chunkmill_eval::findings::assemble::MeasuredRun;
 use chunkmill_eval::findings::gate::{Thresholds, gate};
 use chunkmill_eval::run::sweep::{Labelled, Run};
-use chunkmill_eval::show::render;
+use chunkmill_eval::show;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -65,19 +65,17 @@ fn damage(value: &mut Value, next: &mut dyn FnMut() -> f64) {
 fn show(report: &Report, other: &Report) {
     let folder = TempDir::new().unwrap();
     for (report, before) in [(report, other), (other, report)] {
-        let _ = render::write(report, render::Baseline::new(before, report).ok().as_ref(), folder.path());
+        let _ = show::write(report, show::Baseline::new(before, report).ok().as_ref(), folder.path());
     }
-    let _ = render::table::table(
-        &[render::table::Set { name: "a".to_owned(), report: report.clone(), synthetic: Some(other.clone()) }],
+    let _ = show::table::table(
+        &[show::table::Set { name: "a".to_owned(), report: report.clone(), synthetic: Some(other.clone()) }],
         &report.cells.first().map_or_else(String::new, |cell| cell.id.clone()),
     );
     let _ = gate(report, other, &Thresholds::default());
-    let _ = chunkmill_eval::show::recommend::sentences(report);
     let mut again = report.clone();
     again.scoring.resamples = again.scoring.resamples.min(100);
     again.scoring.permutations = again.scoring.permutations.min(100);
     analyse(&mut again);
-    let _ = chunkmill_eval::show::recommend::sentences(&again);
 }
 
 #[test]
@@ -145,7 +143,7 @@ fn reported(run: &Path) -> chunkmill::error::Result<Report> {
     let report = measured.report();
     let folder = TempDir::new().unwrap();
     measured.write_trec(folder.path(), true)?;
-    render::write(&report, None, folder.path())?;
+    show::write(&report, None, folder.path())?;
     Report::read(folder.path()).unwrap();
     Ok(report)
 }

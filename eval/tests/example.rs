@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use chunkmill_eval::data::answers::{Answers, DocumentPlace, Excerpt, HandedOver};
 use chunkmill_eval::data::left_out::{LeftOut, Reason};
 use chunkmill_eval::data::report::*;
 use chunkmill_eval::findings::analysis::analyse;
@@ -157,6 +158,9 @@ pub fn report(seed: u64, cells: usize) -> Report {
         }
     }
     analyse(&mut report);
+    if report.verdict.is_some() {
+        report.answers = answers(&report);
+    }
     report
 }
 
@@ -216,7 +220,7 @@ fn frame() -> Report {
             reason: Reason::InWords("min is above max; a chunk cannot be both".to_owned()),
         }],
         verdict: None,
-        worst: vec![worst(0, 0.0), worst(4, 0.12), worst(6, 0.21)],
+        answers: Answers::default(),
     }
 }
 
@@ -255,6 +259,13 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
             put(&name, &mut |p| if whole { value(p).round() } else { value(p) });
         }
     }
+    let letter = |value: &Option<f64>| match value {
+        Some(value) if *value >= 1.0 => 'f',
+        Some(value) if *value > 0.0 => 'p',
+        Some(_) => 'm',
+        None => '-',
+    };
+    let outcomes = values[PRIMARY].iter().map(letter).collect();
     let chunks = (52_000.0 / (build.max as f64 * 0.62 - build.overlap as f64 * 0.5)).round() as u64;
     let text = build.text();
     Cell {
@@ -271,6 +282,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
         chunks,
         metrics: BTreeMap::new(),
         evidence: evidence(quality),
+        outcomes,
         values,
         cost: cost(build, mode, chunks, dice),
         p_best: None,
@@ -328,63 +340,65 @@ fn cost(build: &Build, mode: &str, chunks: u64, dice: &mut Dice) -> Cost {
     }
 }
 
-fn worst(query: usize, value: f64) -> WorstQuery {
-    let piece = |text: &str, evidence| TextPiece { text: text.to_owned(), evidence };
-    let chunk = |rank: usize, citation: &str, pieces: Vec<TextPiece>| RetrievedText {
-        rank,
-        score: None,
-        citation: citation.to_owned(),
-        pieces,
+/// The pages of the example, in which each question has its own sentence.
+const PAGE: &str = "concepts/storage-layout.md";
+const OTHER: &str = "operate/troubleshooting.md";
+
+/// Where the answers are: each question wants one or two sentences of a page, and a setting that finds them hands over
+/// the paragraph around them.
+fn answers(report: &Report) -> Answers {
+    let paragraph = |at: usize| {
+        format!(
+            "The cache of machine {at} is only a shortcut. If it is deleted, the next run\nreads every file again. It uploads next to nothing.\n\n"
+        )
     };
-    WorstQuery {
-        query,
-        value,
-        evidence: vec![
-            EvidenceText {
-                doc_id: "concepts/storage-layout.md".to_owned(),
-                line: 24,
-                text: Some(
-                    "The cache is only a shortcut. If it is deleted, the next run reads every file again\nbut uploads \
-                     next to nothing, since the slices are already in the vault."
-                        .to_owned(),
-                ),
-                state: "split".to_owned(),
-                alternatives: 0,
-                rank: Some(3),
-            },
-            EvidenceText {
-                doc_id: "reference/glossary.md".to_owned(),
-                line: 1,
-                text: None,
-                state: "missed".to_owned(),
-                alternatives: 2,
-                rank: None,
-            },
-        ],
-        retrieved: vec![
-            chunk(
-                1,
-                "guide/laptops.md:12-31",
-                vec![piece(
-                    "## Metered connections\n\nThe agent pauses uploads on a metered network. Set `metered: allow` in \
-                     `agent.toml` to change that.\n\n[…]",
-                    false,
-                )],
-            ),
-            chunk(
-                2,
-                "operate/troubleshooting.md:88-104",
-                vec![piece("| symptom | cause |\n| --- | --- |\n| first run is slow | every file is read |", false)],
-            ),
-            chunk(
-                3,
-                "concepts/storage-layout.md:20-27",
-                vec![
-                    piece("Each agent keeps a small cache of what it has sent. ", false),
-                    piece("The cache is only a shortcut. If it is deleted, the next run reads every file again", true),
-                    piece("\n[…]", false),
-                ],
-            ),
-        ],
+    let text: String = (0..QUESTIONS).map(paragraph).collect();
+    let start = |at: usize| (0..at).map(|at| paragraph(at).len()).sum::<usize>();
+    let wanted = |at: usize| {
+        let start = start(at);
+        let end = start + paragraph(at).find("again.").unwrap() + "again.".len();
+        let place = DocumentPlace { doc: 0, start, end, line: 3 * at + 1, last_line: 3 * at + 2 };
+        vec![vec![vec![place], vec![DocumentPlace { doc: 1, ..DocumentPlace::default() }]]]
+    };
+    let advised = report.verdict.as_ref().unwrap().advised.as_str();
+    let others = report.cells.iter().map(|cell| cell.id.as_str()).filter(|id| *id != advised).take(3);
+    let ids: Vec<&str> = std::iter::once(advised).chain(others).collect();
+    let passages = |id: &&str| {
+        let values = &report.cell(id).unwrap().values[PRIMARY];
+        let of = |(at, value): (usize, &Option<f64>)| {
+            let passage = |at: usize| {
+                let (start, end) = (start(at), start(at) + paragraph(at).len());
+                DocumentPlace { doc: 0, start, end, line: 3 * at + 1, last_line: 3 * at + 3 }
+            };
+            let found = value.is_some_and(|value| value > 0.0);
+            vec![passage((at + 40) % QUESTIONS), passage(if found { at } else { (at + 7) % QUESTIONS })]
+        };
+        HandedOver { cell: (*id).to_owned(), passages: values.iter().enumerate().map(of).collect() }
+    };
+    Answers {
+        documents: vec![PAGE.to_owned(), OTHER.to_owned()],
+        wanted: (0..QUESTIONS).map(wanted).collect(),
+        handed_over: ids.iter().map(passages).collect(),
+        excerpts: vec![Excerpt { doc: 0, start: 0, line: 1, text }],
     }
+}
+
+fn repeated<T: Clone>(items: &[T], times: usize) -> Vec<T> {
+    std::iter::repeat_n(items, times).flatten().cloned().collect()
+}
+
+/// Asks the questions of a report several times, under other ids.
+pub fn asked_again(mut report: Report, times: usize) -> Report {
+    let queries = report.queries.clone();
+    for time in 1..times {
+        let again = |query: &QueryRecord| QueryRecord { id: format!("{}-{time}", query.id), ..query.clone() };
+        report.queries.extend(queries.iter().map(again));
+    }
+    for cell in &mut report.cells {
+        cell.outcomes = cell.outcomes.repeat(times);
+        cell.values.values_mut().for_each(|values| *values = values.repeat(times));
+    }
+    report.answers.wanted = repeated(&report.answers.wanted, times);
+    report.answers.handed_over.iter_mut().for_each(|cell| cell.passages = repeated(&cell.passages, times));
+    report
 }

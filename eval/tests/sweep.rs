@@ -12,6 +12,7 @@ use chunkmill::dataset::Dataset;
 use chunkmill::embed::Role;
 use chunkmill::job;
 use chunkmill::search::{CANDIDATES, Packing, Query, Searcher};
+use chunkmill_eval::data::answers::{Answers, DocumentPlace};
 use chunkmill_eval::data::record::Record;
 use chunkmill_eval::data::report::Report;
 use chunkmill_eval::labels::set::LabelSet;
@@ -95,11 +96,46 @@ fn a_sweep_measures_every_cell() {
         assert_eq!(config.spec.to_string(), cell.spec_text);
         assert_eq!(config.mode.name(), cell.retrieval);
     }
-    assert!(report.verdict.is_some() && !report.worst.is_empty());
-    for worst in &report.worst {
-        assert!(worst.value < 1.0 && !worst.evidence.is_empty() && !worst.retrieved.is_empty());
-    }
+    answers_are_what_was_measured(&report);
     assert!(fs::read_dir(out.join(".chunkmill-work")).is_err(), "no intermediate files are left");
+}
+
+/// What the report shows of a question agrees with its value, and every text is what the document has there.
+fn answers_are_what_was_measured(report: &Report) {
+    let verdict = report.verdict.as_ref().unwrap();
+    let Answers { documents, wanted, handed_over, excerpts } = &report.answers;
+    assert_eq!(handed_over[0].cell, verdict.advised);
+    assert!(wanted.len() == report.queries.len() && !excerpts.is_empty());
+    let text = |doc: usize| fs::read_to_string(larder().join("corpus").join(&documents[doc])).unwrap();
+    for excerpt in excerpts {
+        let all = text(excerpt.doc);
+        assert_eq!(all[excerpt.start..excerpt.start + excerpt.text.len()], excerpt.text);
+        assert_eq!(all[..excerpt.start].matches('\n').count() + 1, excerpt.line);
+    }
+    for cell in &report.cells {
+        for (at, letter) in cell.outcomes.chars().enumerate() {
+            let value = cell.values[&report.scoring.primary][at].unwrap();
+            let expected = if value >= 1.0 {
+                "fs"
+            } else if value > 0.0 {
+                "p"
+            } else {
+                "mu"
+            };
+            assert!(expected.contains(letter), "{} {}: {letter} for {value}", cell.id, report.queries[at].id);
+            let Some(handed) = handed_over.iter().find(|handed| handed.cell == cell.id) else { continue };
+            // A question with all of its evidence has it in the passages.
+            let within = |place: &DocumentPlace| {
+                let holds = |passage: &&DocumentPlace| {
+                    passage.doc == place.doc && passage.start <= place.start && place.end <= passage.end
+                };
+                handed.passages[at].iter().any(|passage| holds(&passage))
+            };
+            let whole = wanted[at].iter().all(|any| any.iter().any(|all| all.iter().all(within)));
+            assert!(!whole || letter == 'f' || letter == 's', "{} {}", cell.id, report.queries[at].id);
+            assert!(letter != 'f' || whole, "{} {}", cell.id, report.queries[at].id);
+        }
+    }
 }
 
 #[test]
@@ -237,7 +273,7 @@ fn what_is_scored_is_what_context_hands_over() {
     assert!(differ > 0, "the order in which a context is filled matters");
     let report = Report::read(&out).unwrap();
     assert_eq!(report.scoring.primary, "evidence_in_context_900");
-    assert!(report.worst.iter().flat_map(|worst| &worst.retrieved).all(|passage| passage.score.is_none()));
+    answers_are_what_was_measured(&report);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use chunkmill_eval::data::report::Report;
-use chunkmill_eval::show::render::json::json;
+use chunkmill_eval::show::json::json;
 use tempfile::TempDir;
 
 use crate::common::{METRIC, arg, dice, eval, report_of};

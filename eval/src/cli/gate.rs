@@ -15,7 +15,7 @@ use crate::findings::assemble::MeasuredRun;
 use crate::findings::change::{Change, Means};
 use crate::findings::gate::{Check, Outcome, State, Thresholds, gate};
 use crate::run::sweep::{Labelled, Run};
-use crate::show::render::junit::junit;
+use crate::show::junit::junit;
 
 /// Most rows of the table that are shown although nothing is wrong with them.
 const ROWS: usize = 36;

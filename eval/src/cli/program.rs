@@ -5,7 +5,9 @@ use chunkmill::config::unknown_variables;
 use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
-use super::{agree, baseline, diff, gate, import, label, pair, recommend, report, sweep, synth, table, verify};
+use super::{
+    agree, baseline, compare, diff, gate, import, label, pair, recommend, report, sweep, synth, table, verify,
+};
 use crate::run::worker;
 
 /// Measure which chunk settings retrieve best, and at what cost.
@@ -48,6 +50,8 @@ enum Command {
     Gate(gate::Args),
     /// Compare two runs
     Diff(pair::PairArgs),
+    /// Lay several runs side by side in one page: models, corpora, days
+    Compare(compare::Args),
     /// Save the values of a run as a baseline for later runs
     Baseline(baseline::Args),
     /// Compare runs of one sweep over several sets of labels: tables and plots
@@ -82,6 +86,7 @@ pub fn main() -> u8 {
         Command::Gate(args) => gate::run(&args),
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Agree(args) => agree::run(&args),
         Command::Completions(args) => completions::<Cli>(&args),

@@ -13,6 +13,7 @@ use chunkmill::error::{Error, exit};
 use chunkmill::value::{Value, count};
 use serde_json::json;
 
+use super::advice::advice;
 use super::label::{label, prepare};
 use super::sweep::{Progress, command, environment, now};
 use crate::data::files::{refuse_inside, remove_file, replace};
@@ -22,13 +23,15 @@ use crate::labels::set::{LabelSet, QUERIES, Query, corpus_of, is_set, to_jsonl};
 use crate::labels::synth::{Kind, SynthSettings, refuse_real_labels, synth};
 use crate::run::plan;
 use crate::run::sweep::{Labelled, Run, SweepSettings, check_models, sweep};
-use crate::show::recommend::{SWEEP, sentences};
-use crate::show::render;
+use crate::show;
 
 /// What is in the folder of the result: the labels, the run and its settings.
 const LABELS: &str = "labels";
 const RUN: &str = "run";
 const FILE: &str = "sweep.toml";
+
+/// The settings that are tried, until the time is up. Those that were best on the most sets of labels come first.
+const SWEEP: &str = include_str!("../../sweeps/recommend.toml");
 
 /// Number of synthetic questions to make if there are no real ones.
 const SYNTHETIC: usize = 200;
@@ -89,20 +92,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         report.labels.name = name.to_string_lossy().into_owned();
     }
     let verdict = report.verdict.as_ref().context("no question could be scored")?;
-    let mut written = render::write(&report, None, &args.out)?;
-    let advice = args.out.join("chunkmill.toml");
+    let mut written = show::write(&report, None, &args.out)?;
+    let settings = args.out.join("chunkmill.toml");
     let corpus = if set == args.documents { corpus_of(&set) } else { args.documents.clone() };
-    let command = format!("chunkmill index {} -o OUT --config {}", corpus.display(), advice.display());
-    replace(&advice, format!("# {command}\n{}", verdict.toml).as_bytes())?;
-    written.push(advice.clone());
-    let said = sentences(&report).context("no question could be scored")?;
+    let command = format!("chunkmill index {} -o OUT --config {}", corpus.display(), settings.display());
+    replace(&settings, format!("# {command}\n{}", verdict.toml).as_bytes())?;
+    written.push(settings);
     if args.json {
         print_json(
-            &json!({ "advice": said, "advised": verdict.advised, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
+            &json!({ "advice": verdict.advice, "advised": verdict.advised, "verdict": report.verdict, "cells": report.cells.len(), "files": written }),
         )?;
     } else {
         let report = args.out.join("report.html");
-        print(format_args!("{}\n\nreport  {}\nuse it  {command}", said.join("\n"), report.display()))?;
+        let said = advice(&verdict.advice);
+        print(format_args!("{said}\n\nreport  {}\nuse it  {command}", report.display()))?;
     }
     Ok(exit::DONE)
 }

@@ -6,11 +6,12 @@ use chunkmill::cli::{print, print_json, print_json_pretty};
 use chunkmill::error::exit;
 use serde_json::json;
 
+use super::advice::advice;
 use super::lost::lost;
 use crate::data::report::Report;
 use crate::findings::assemble::MeasuredRun;
 use crate::run::sweep::{Labelled, Run};
-use crate::show::render::{self, Baseline};
+use crate::show::{self, Baseline};
 
 /// Largest number of ways to search the datasets for which TREC files are written by default: about two megabytes
 /// each.
@@ -79,12 +80,13 @@ pub(super) fn write(
     if let (Some(baseline), Some(measured)) = (&mut baseline, measured) {
         baseline.hand_over(measured);
     }
-    let mut written = render::write(report, baseline.as_ref(), folder)?;
+    let mut written = show::write(report, baseline.as_ref(), folder)?;
     if let Some(measured) = measured {
         let wanted = output.trec.unwrap_or(measured.searches() <= TREC);
         written.extend(measured.write_trec(folder, wanted)?);
     }
-    let text = report.verdict.as_ref().map_or("Nothing could be scored.", |verdict| &verdict.text);
+    let nothing = || "Nothing could be scored.".to_owned();
+    let text = report.verdict.as_ref().map_or_else(nothing, |verdict| advice(&verdict.advice));
     let outcome = baseline.as_ref().map(Baseline::outcome);
     if output.json {
         let (verdict, cells) = (&report.verdict, report.cells.len());
@@ -105,6 +107,6 @@ pub(super) fn write(
 
 /// Prints the JSON Schema of `report.json`.
 pub(super) fn schema() -> anyhow::Result<u8> {
-    print_json_pretty(&render::json::schema())?;
+    print_json_pretty(&show::json::schema())?;
     Ok(exit::DONE)
 }

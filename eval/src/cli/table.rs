@@ -9,7 +9,7 @@ use chunkmill::value::count;
 
 use crate::data::files::replace;
 use crate::data::report::Report;
-use crate::show::render::table::{Set, table};
+use crate::show::table::{Set, table};
 
 #[derive(clap::Args)]
 pub(super) struct Args {

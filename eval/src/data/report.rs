@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::data::answers::Answers;
 use crate::data::left_out::LeftOut;
 
 /// Version of the format of `report.json`.
@@ -65,8 +66,9 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// The conclusions; `None` if nothing could be scored.
     pub verdict: Option<Verdict>,
-    /// The questions that the advised cell answered worst, worst first.
-    pub worst: Vec<WorstQuery>,
+    /// What the questions want and what a few settings hand over for them.
+    #[serde(default)]
+    pub answers: Answers,
 }
 
 /// The machine.
@@ -269,6 +271,10 @@ pub struct Cell {
     pub metrics: BTreeMap<String, Summary>,
     /// Values for each question of [`Report::queries`], by name of the metric; `None` where a metric does not apply.
     pub values: BTreeMap<String, Vec<Option<f64>>>,
+    /// A letter for each question of [`Report::queries`]: how its evidence is in what decides, see [`Outcome`]. Empty in a
+    /// report of an earlier version.
+    #[serde(default)]
+    pub outcomes: String,
     /// Number of references by outcome.
     pub evidence: EvidenceCounts,
     /// Its costs.
@@ -297,6 +303,38 @@ pub struct Summary {
     pub lo: f64,
     /// Upper end.
     pub hi: f64,
+}
+
+/// How the evidence of a question is in the context by which cells are judged, or else in the k best chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it, each reference in one passage or chunk.
+    Found,
+    /// All of it, but several passages or chunks contain a reference only together.
+    Split,
+    /// A part of it.
+    Part,
+    /// None of it.
+    Missed,
+    /// None of it, because no chunks of the dataset contain it.
+    Unreachable,
+    /// The question names no place: its documents were judged as a whole.
+    NoPlace,
+}
+
+impl Outcome {
+    /// Returns its letter in [`Cell::outcomes`].
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Found => 'f',
+            Self::Split => 's',
+            Self::Part => 'p',
+            Self::Missed => 'm',
+            Self::Unreachable => 'u',
+            Self::NoPlace => '-',
+        }
+    }
 }
 
 /// Outcomes of the references that could be scored, at k.
@@ -398,8 +436,11 @@ pub struct Comparison {
 /// The conclusions from the cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The answer in a few sentences: which settings, how good, how sure.
+    /// [`Verdict::advice`] as one text.
     pub text: String,
+    /// The answer, in sentences that each answer one question of a reader.
+    #[serde(default)]
+    pub advice: Advice,
     /// Id of the cell with the best mean of the primary metric.
     pub best: String,
     /// Id of the cell whose settings to use: the best one if it is probably that, else the default unless it is ruled
@@ -433,6 +474,23 @@ pub struct Verdict {
     /// The same comparison over all datasets together; `None` if both halves were tried on none of them.
     #[serde(default)]
     pub hybrid_overall: Option<HybridOverall>,
+}
+
+/// What to do, in words. Settings are between backticks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// Which settings to use, and why.
+    pub headline: String,
+    /// How good they are.
+    pub gain: String,
+    /// What they cost.
+    pub cost: String,
+    /// How certain the advice is.
+    pub certainty: String,
+    /// What would make it more certain.
+    pub next: String,
+    /// What a reader must know before trusting it.
+    pub caveats: Vec<String>,
 }
 
 /// The cell with the second best mean.
@@ -483,59 +541,6 @@ pub struct HybridVerdict {
     pub comparison: Comparison,
     /// A sentence on what that means.
     pub text: String,
-}
-
-/// A badly answered question, with the retrieved text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorstQuery {
-    /// Position in [`Report::queries`].
-    pub query: usize,
-    /// Its value by the primary metric.
-    pub value: f64,
-    /// The texts that would have answered it.
-    pub evidence: Vec<EvidenceText>,
-    /// The text that was handed over: the passages of the context by which cells are judged, or the best hits.
-    pub retrieved: Vec<RetrievedText>,
-}
-
-/// A reference with its text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EvidenceText {
-    /// Document.
-    pub doc_id: String,
-    /// First line in the document, from 1.
-    pub line: usize,
-    /// The text; `None` if the document was judged as a whole.
-    pub text: Option<String>,
-    /// `whole`, `split`, `missed` or `unreachable`.
-    pub state: String,
-    /// Number of other places that would have counted as well.
-    #[serde(default)]
-    pub alternatives: usize,
-    /// Rank of the first chunk that contains some of it, among the examined chunks.
-    pub rank: Option<usize>,
-}
-
-/// A retrieved chunk, or a passage that was handed over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RetrievedText {
-    /// Rank, from 1.
-    pub rank: usize,
-    /// Score by which it was ranked; `None` for a passage of a context.
-    pub score: Option<f64>,
-    /// `path:start_line-end_line`.
-    pub citation: String,
-    /// Its text in pieces, with evidence marked. Long texts are shortened where they contain no evidence.
-    pub pieces: Vec<TextPiece>,
-}
-
-/// A stretch of text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TextPiece {
-    /// The text.
-    pub text: String,
-    /// Whether it is evidence.
-    pub evidence: bool,
 }
 
 impl Spread {
@@ -600,6 +605,11 @@ impl Report {
         if !self.cells.iter().all(is_whole) {
             return Err("a setting does not have a value for each question, or it is out of range");
         }
+        let asked = self.queries.len();
+        if !self.cells.iter().all(|cell| cell.outcomes.is_empty() || cell.outcomes.chars().count() == asked) {
+            return Err("a setting does not have an outcome for each question");
+        }
+        self.answers.check(asked)?;
         let is_cost = |cell: &Cell| {
             let Cost { query_ms, search_ms, index, .. } = &cell.cost;
             let percentiles = [query_ms, search_ms].into_iter().flat_map(|of| [of.p50, of.p95, of.p99]);
@@ -630,7 +640,7 @@ impl Report {
     #[must_use]
     pub fn baseline(&self, metrics: &[String]) -> Self {
         let mut kept = self.clone();
-        kept.worst.clear();
+        kept.answers = Answers::default();
         // It may contain paths of the machine.
         kept.command.clear();
         if let Some(verdict) = &mut kept.verdict {

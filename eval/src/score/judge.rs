@@ -14,7 +14,7 @@ use chunkmill::tokens::{TokenCounter, cl100k};
 use serde::{Deserialize, Serialize};
 
 use crate::data::record::{Answer, ChunkPlace, ContextPlaces};
-use crate::data::report::{Correction, EvidenceCounts, Metric};
+use crate::data::report::{Correction, EvidenceCounts, Metric, Outcome};
 use crate::labels::set::{self, Corpus, DUPLICATE, LabelSet, PlaceCheck};
 use crate::score::metrics::{
     Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
@@ -309,7 +309,7 @@ pub(crate) struct Question {
     /// The same references in full, each with its alternatives in the target's order.
     pub(crate) places: Vec<Vec<Alternative>>,
     /// The documents of each reference's alternatives, and its grade.
-    relevant: Vec<(Vec<Vec<usize>>, f64)>,
+    pub(crate) relevant: Vec<(Vec<Vec<usize>>, f64)>,
 }
 
 /// One of the places, or sets of places, where a reference may be found.
@@ -726,30 +726,29 @@ impl AnsweredQuestion<'_> {
         self.shapes(&self.retrieved(k))
     }
 
-    /// Returns in what shape each reference that is a place is in a context.
-    pub(crate) fn evidence_in(&self, context: &ContextPlaces) -> Vec<EvidenceShape> {
-        self.shapes(&self.handed_over(context))
+    /// Returns how the evidence is in a context, or else in the k best chunks.
+    pub(crate) fn outcome(&self, context: Option<&ContextPlaces>, k: usize) -> Outcome {
+        let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
+        let shapes = self.shapes(&spans);
+        let is = |wanted: &[EvidenceShape]| shapes.iter().all(|shape| wanted.contains(shape));
+        if shapes.is_empty() {
+            Outcome::NoPlace
+        } else if is(&[EvidenceShape::Whole]) {
+            Outcome::Found
+        } else if is(&[EvidenceShape::Whole, EvidenceShape::Split]) {
+            Outcome::Split
+        } else if self.question.share(&spans) > 0.0 {
+            Outcome::Part
+        } else if is(&[EvidenceShape::Unreachable]) {
+            Outcome::Unreachable
+        } else {
+            Outcome::Missed
+        }
     }
 
     fn shapes(&self, retrieved: &[Span]) -> Vec<EvidenceShape> {
         let around = self.chunks.around(self.question);
         self.question.targets.iter().map(|target| shape(target, retrieved, &around)).collect()
-    }
-
-    /// Returns the rank of the first chunk that contains some of each reference that is a place.
-    pub(crate) fn ranks(&self) -> Vec<Option<usize>> {
-        let all = self.retrieved(usize::MAX);
-        let holds = |target: &Target, span: &Span| target.any.iter().any(|text| text.within(span) > 0);
-        let rank = |target: &Target| all.iter().position(|span| holds(target, span)).map(|at| at + 1);
-        self.question.targets.iter().map(rank).collect()
-    }
-
-    /// Returns the best-covered alternative of each reference that is a place, in the context or else in the k
-    /// best chunks.
-    pub(crate) fn nearest(&self, context: Option<&ContextPlaces>, k: usize) -> Vec<usize> {
-        let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
-        let cover: Cover = spans.into_iter().collect();
-        self.question.targets.iter().map(|target| target.nearest(&cover)).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "tokens of some documents are far below 2^52")]

@@ -22,7 +22,7 @@ fn bytes(count: u64) -> f64 {
 
 /// Returns the name of the metric to plot against a cost. The tokens of the k best chunks pay for the evidence in
 /// these chunks (`span_recall`); all other costs pay for the primary metric.
-pub(crate) fn quality_beside<'r>(report: &'r Report, cost: &str) -> &'r str {
+fn quality_beside<'r>(report: &'r Report, cost: &str) -> &'r str {
     let of_k = "span_recall";
     let is_known = || report.cells.iter().any(|cell| cell.metrics.contains_key(of_k));
     if cost == "retrieved_tokens" && is_known() { of_k } else { &report.scoring.primary }

@@ -23,13 +23,16 @@
 //! | `front` | At which costs is a cell worth its price? |
 //! | `hybrid` | Is fused search worth it? |
 //! | `ties` | Which settings can the questions not tell apart, and why? |
-//! | `verdict` | Which settings are best, in words? |
+//! | `verdict` | Which settings are best, and which to use? |
+//! | `advice` | What does the verdict mean for a decision, in words? |
+//! | `representatives` | Which few cells represent all? |
 //! | `analyse` | How does all of this get into a report? |
 //!
 //! [`Verdict::held_out`]: crate::data::report::Verdict::held_out
 //! [`Cell::values`]: crate::data::report::Cell::values
 //! [`Cell::cost`]: crate::data::report::Cell::cost
 
+mod advice;
 mod analyse;
 mod clusters;
 mod comparison;
@@ -37,6 +40,7 @@ mod figures;
 mod front;
 mod hybrid;
 mod ranking;
+mod representatives;
 mod ties;
 mod verdict;
 
@@ -45,7 +49,5 @@ pub use clusters::Clusters;
 pub use comparison::compare;
 pub use figures::figure;
 pub(crate) use figures::signed;
-pub(crate) use front::quality_beside;
 pub use ranking::{direction, ranked};
-pub(crate) use ties::{favoured, untold};
-pub(crate) use verdict::{HOPELESS, SURE, is_default, percent};
+pub(crate) use representatives::representatives;

@@ -1,5 +1,8 @@
 //! Which cell is better? The direction of a metric, and the order of the cells.
 
+use chunkmill::chunk::Preset;
+use chunkmill::search::Mode;
+
 use crate::data::report::{Cell, Report};
 
 /// Returns 1 if a larger value of the metric is better, else −1. A metric that the report does not describe counts
@@ -29,4 +32,15 @@ pub fn ranked(report: &Report) -> Vec<usize> {
 pub(super) fn is_favoured(report: &Report, cell: &Cell) -> bool {
     let is_keyword = |cell: &Cell| cell.retrieval == "keyword";
     report.labels.synthetic && is_keyword(cell) && !report.cells.iter().all(is_keyword)
+}
+
+/// Returns whether a cell chunks and searches as chunkmill does by default.
+pub(super) fn is_default(cell: &Cell) -> bool {
+    cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
+}
+
+/// Returns whether two cells have the same mean, except for rounding.
+pub(super) fn is_equal(report: &Report, one: &Cell, other: &Cell) -> bool {
+    let mean = |cell: &Cell| cell.metrics.get(&report.scoring.primary).map(|summary| (summary.mean * 1e12).round());
+    mean(one) == mean(other)
 }

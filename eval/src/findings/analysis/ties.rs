@@ -18,30 +18,62 @@ const WORTHWHILE: f64 = 0.05;
 /// Means that differ by less are equal except for rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Describes the cells that tie for the best place, `of` so many that could be: what they have in common, how many
-/// more questions would tell them apart, and the budget at which they differ. Returns `None` if no others tie.
-pub(crate) fn untold(report: &Report, tied: &[String], of: usize) -> Option<String> {
-    let cells: Vec<&Cell> = tied.iter().filter_map(|id| report.cell(id)).collect();
-    if cells.len() < 2 {
-        return None;
+/// Cells that tie for the best place.
+struct Tie<'r> {
+    cells: Vec<&'r Cell>,
+    /// They find everything, or nothing.
+    extreme: Option<Extreme>,
+}
+
+#[derive(Clone, Copy)]
+enum Extreme {
+    Everything,
+    Nothing,
+}
+
+impl<'r> Tie<'r> {
+    fn of(report: &'r Report, tied: &[String]) -> Option<Self> {
+        let cells: Vec<&Cell> = tied.iter().filter_map(|id| report.cell(id)).collect();
+        if cells.len() < 2 {
+            return None;
+        }
+        let mean = cells[0].metrics.get(&report.scoring.primary)?.mean;
+        let is_share = direction(report, &report.scoring.primary) > 0.0;
+        let extreme = if is_share && mean > 1.0 - ROUNDING {
+            Some(Extreme::Everything)
+        } else if is_share && mean.abs() < ROUNDING {
+            Some(Extreme::Nothing)
+        } else {
+            None
+        };
+        Some(Self { cells, extreme })
     }
-    let mean = cells[0].metrics.get(&report.scoring.primary)?.mean;
-    let is_share = direction(report, &report.scoring.primary) > 0.0;
-    let ceiling = is_share && mean > 1.0 - ROUNDING;
-    let floor = is_share && mean.abs() < ROUNDING;
-    let who =
-        if cells.len() == of { format!("All {of} settings") } else { format!("{} of {of} settings", cells.len()) };
-    let (what, other) = if ceiling {
-        ("find everything", Some("harder"))
-    } else if floor {
-        ("find nothing", Some("easier"))
-    } else if cells.len() == of {
-        ("are equally good", None)
-    } else {
-        ("are the best and equally good", None)
+}
+
+/// Describes the cells that tie for the best place, `of` so many that could be: what they have in common. Returns
+/// `None` if no others tie.
+pub(super) fn tie(report: &Report, tied: &[String], of: usize) -> Option<String> {
+    let Tie { cells, extreme } = Tie::of(report, tied)?;
+    let all = cells.len() == of;
+    let who = if all { format!("All {of} settings") } else { format!("{} of {of} settings", cells.len()) };
+    let what = match extreme {
+        Some(Extreme::Everything) => "find everything",
+        Some(Extreme::Nothing) => "find nothing",
+        None if all => "are equally good",
+        None => "are the best and equally good",
     };
-    let mut said =
-        vec![format!("{who} {what}, so these questions do not tell them apart."), more(report, &cells, other)];
+    Some(format!("{who} {what}, so these questions do not tell them apart."))
+}
+
+/// Describes what would tell tied cells apart: how many more questions, and another budget. Returns `None` if no
+/// others tie.
+pub(super) fn told_apart(report: &Report, tied: &[String]) -> Option<String> {
+    let Tie { cells, extreme } = Tie::of(report, tied)?;
+    let other = extreme.map(|extreme| match extreme {
+        Extreme::Everything => "harder",
+        Extreme::Nothing => "easier",
+    });
+    let mut said = vec![more(report, &cells, other)];
     said.extend(budgets(report, &cells));
     Some(said.join(" "))
 }
@@ -121,7 +153,7 @@ fn budgets(report: &Report, cells: &[&Cell]) -> Option<String> {
 }
 
 /// Says how many questions have evidence that was chosen from the proposals of search, if any.
-pub(crate) fn favoured(report: &Report) -> Option<String> {
+pub(super) fn favoured(report: &Report) -> Option<String> {
     let (proposed, all) = (report.labels.proposed, report.labels.scored);
     (proposed > 0).then(|| {
         let which = if proposed == all { "all questions".to_owned() } else { format!("{proposed} of {all} questions") };

@@ -1,26 +1,26 @@
-//! The questions that went worst, with what was handed over for them.
+//! The places that questions want and that settings hand over, and as much of their text as a page has room for.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use chunkmill::document::Positions;
 
+use crate::data::answers::{Answers, DocumentPlace, Excerpt, HandedOver};
 use crate::data::record::{Answer, ContextPlaces, Record};
-use crate::data::report::{EvidenceText, Report, RetrievedText, TextPiece, WorstQuery};
-use crate::run::sweep::{Labelled, RunCell};
+use crate::data::report::Report;
+use crate::run::sweep::Labelled;
 use crate::score::judge::{AnsweredQuestion, Chunks, Judge, Question};
-use crate::score::metrics::EvidenceShape;
 
-/// Number of questions that are shown with the retrieved text.
-const WORST: usize = 12;
-
-/// Largest number of chunks shown for each of them.
+/// Largest number of chunks shown for a question.
 const SHOWN: usize = 5;
 
-/// Bytes of text without evidence that are shown at each end of a stretch.
-const CONTEXT: usize = 240;
+/// Bytes of text that a report contains.
+const ROOM: usize = 240_000;
 
 /// The answers of a cell, with everything needed to show them.
 pub(super) struct CellAnswers<'a> {
+    /// The cell's id.
+    pub(super) cell: &'a str,
     /// Position of the budget whose contexts decide; `None` if another metric decides.
     pub(super) context: Option<usize>,
     pub(super) labelled: &'a Labelled,
@@ -31,142 +31,165 @@ pub(super) struct CellAnswers<'a> {
     pub(super) k: usize,
 }
 
-impl CellAnswers<'_> {
-    /// Returns the questions with the lowest values, lowest first.
-    pub(super) fn worst(&self, report: &Report, advised: &RunCell) -> Vec<WorstQuery> {
-        let values = report.cell(&advised.id).and_then(|cell| cell.values.get(&report.scoring.primary));
-        let mut ranked: Vec<(usize, f64)> = values
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .filter_map(|(at, value)| value.filter(|&value| value < 1.0).map(|value| (at, value)))
-            .collect();
-        ranked.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        ranked.truncate(WORST);
-        ranked.into_iter().map(|(query, value)| self.explain(query, value)).collect()
-    }
+/// A stretch of a document: its id, and the bytes.
+type Stretch<'a> = (&'a str, Range<usize>);
 
-    fn explain(&self, query: usize, value: f64) -> WorstQuery {
-        let question = &self.judge.questions[query];
-        let answer = &self.answers[question.query];
-        let scored = AnsweredQuestion { judge: self.judge, chunks: self.chunks, question, answer };
-        let context = self.context.and_then(|at| answer.contexts.get(at));
-        let shapes = context.map_or_else(|| scored.evidence(self.k), |context| scored.evidence_in(context));
-        let nearest = scored.nearest(context, self.k);
-        let references = question.places.iter().zip(nearest).zip(shapes.into_iter().zip(scored.ranks()));
-        let evidence = references.flat_map(|((any, nearest), (state, rank))| {
-            any[nearest].bytes.iter().map(move |(doc, range)| {
-                let (doc_id, text) = self.document(*doc);
-                EvidenceText {
-                    doc_id: doc_id.to_owned(),
-                    line: Positions::new(text).line_at(range.start),
-                    text: text.get(range.clone()).map(str::to_owned),
-                    state: name(state).to_owned(),
-                    alternatives: any.len() - 1,
-                    rank,
-                }
-            })
-        });
-        let evidence = evidence.collect();
-        let retrieved = match context {
-            Some(context) => self.passages(question, context),
-            None => self.hits(question, answer),
+impl<'a> CellAnswers<'a> {
+    /// Returns a letter for the outcome of each scorable question.
+    pub(super) fn outcomes(&self) -> String {
+        let Self { judge, chunks, .. } = self;
+        let of = |question: &'a Question| {
+            let answer = &self.answers[question.query];
+            AnsweredQuestion { judge, chunks, question, answer }.outcome(self.decides(answer), self.k).letter()
         };
-        WorstQuery { query, value, evidence, retrieved }
+        judge.questions.iter().map(of).collect()
     }
 
-    /// Names the passages of the context that decides, or the best hits.
-    pub(super) fn citations(&self, answer: &Answer) -> Vec<String> {
-        let Some(context) = self.context.and_then(|at| answer.contexts.get(at)) else {
+    /// Names what is handed over, as `path:line-line`.
+    pub(super) fn citations(&self, answer: &'a Answer) -> Vec<String> {
+        let cited = |(doc_id, range): Stretch| {
+            let (first, last) = Positions::new(self.text(doc_id)).lines_of(&range);
+            format!("{doc_id}:{first}-{last}")
+        };
+        self.handed_over(answer).into_iter().map(cited).collect()
+    }
+
+    fn decides(&self, answer: &'a Answer) -> Option<&'a ContextPlaces> {
+        answer.contexts.get(self.context?)
+    }
+
+    /// Returns the passages of the context that decides, or the best hits.
+    fn handed_over(&self, answer: &'a Answer) -> Vec<Stretch<'a>> {
+        let documents = &self.record.documents;
+        let Some(context) = self.decides(answer) else {
             let places = answer.rows.iter().take(self.k.min(SHOWN)).map(|&row| self.record.chunks[row]);
-            return places.map(|place| self.cited(place.doc, &(place.start..place.end))).collect();
+            return places.map(|place| (documents[place.doc].as_str(), place.start..place.end)).collect();
         };
         let passages = context.passages.iter();
-        passages.filter_map(|(doc, ranges)| Some(self.cited(*doc, &(ranges.first()?[0]..ranges.last()?[1])))).collect()
-    }
-
-    /// Returns how a stretch of one of the record's documents is cited.
-    fn cited(&self, doc: usize, range: &Range<usize>) -> String {
-        let doc_id = &self.record.documents[doc];
-        let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
-        let (first, last) = Positions::new(text).lines_of(range);
-        format!("{doc_id}:{first}-{last}")
-    }
-
-    /// Returns the best hits.
-    fn hits(&self, question: &Question, answer: &Answer) -> Vec<RetrievedText> {
-        let hits = answer.rows.iter().zip(&answer.scores).take(self.k.min(SHOWN));
-        let hits = (1..).zip(hits).map(|(rank, (&row, &score))| {
-            let place = self.record.chunks[row];
-            let (citation, pieces) = self.marked(question, place.doc, place.start..place.end);
-            RetrievedText { rank, score: Some(score.into()), citation, pieces }
-        });
-        hits.collect()
-    }
-
-    /// Returns the passages of a context, in its order.
-    fn passages(&self, question: &Question, context: &ContextPlaces) -> Vec<RetrievedText> {
-        let passages = (1..).zip(&context.passages).filter_map(|(rank, (doc, ranges))| {
-            let (start, end) = (ranges.first()?[0], ranges.last()?[1]);
-            let (citation, pieces) = self.marked(question, *doc, start..end);
-            Some(RetrievedText { rank, score: None, citation, pieces })
-        });
-        passages.collect()
-    }
-
-    /// Returns how a stretch of one of the record's documents is cited, and its text with the evidence marked.
-    fn marked(&self, question: &Question, doc: usize, range: Range<usize>) -> (String, Vec<TextPiece>) {
-        let doc_id = &self.record.documents[doc];
-        let text = self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str);
-        let own = |(doc, place): &(usize, Range<usize>)| {
-            let of_this = self.document(*doc).0 == doc_id;
-            let (start, end) = (place.start.max(range.start), place.end.min(range.end));
-            (of_this && start < end).then_some(start..end)
+        let stretch = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
+            Some((documents[*doc].as_str(), ranges.first()?[0]..ranges.last()?[1]))
         };
-        let evidence = question.places.iter().flatten().flat_map(|any| &any.bytes).filter_map(own).collect();
-        (self.cited(doc, &range), pieces(text, range, evidence))
+        passages.filter_map(stretch).collect()
     }
 
-    fn document(&self, doc: usize) -> (&str, &str) {
-        self.labelled.corpus.texts.iter().nth(doc).map_or(("", ""), |(id, text)| (id, text))
-    }
-}
-
-fn name(state: EvidenceShape) -> &'static str {
-    match state {
-        EvidenceShape::Whole => "whole",
-        EvidenceShape::Split => "split",
-        EvidenceShape::Missed => "missed",
-        EvidenceShape::Unreachable => "unreachable",
+    fn text(&self, doc_id: &str) -> &'a str {
+        self.labelled.corpus.texts.get(doc_id).map_or("", String::as_str)
     }
 }
 
-/// Cuts a chunk's text at the borders of its evidence and shortens the rest.
-fn pieces(text: &str, chunk: Range<usize>, mut marked: Vec<Range<usize>>) -> Vec<TextPiece> {
-    marked.sort_by_key(|range| (range.start, range.end));
-    let mut pieces = Vec::new();
-    let mut at = chunk.start;
-    let mut put = |range: Range<usize>, evidence: bool| {
-        let text = text.get(range).unwrap_or_default();
-        if !text.is_empty() {
-            pieces.push(TextPiece { text: if evidence { text.to_owned() } else { shortened(text) }, evidence });
+/// Collects the answers of these cells. The text is that of the questions whose values are lowest or differ most.
+pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> Answers {
+    let Some(first) = cells.first() else { return Answers::default() };
+    let texts = &first.labelled.corpus.texts;
+    let ids: Vec<&str> = texts.keys().map(String::as_str).collect();
+    let mut places = Places { texts, documents: Vec::new(), numbers: HashMap::new() };
+    let questions = &first.judge.questions;
+    let mut wanted = Vec::new();
+    for question in questions {
+        let mut all = |all: Vec<(usize, Range<usize>)>| -> Vec<DocumentPlace> {
+            all.into_iter().map(|(doc, range)| places.place((ids[doc], range))).collect()
+        };
+        let references: Vec<Vec<Vec<DocumentPlace>>> = if question.places.is_empty() {
+            let whole = |documents: &Vec<usize>| documents.iter().map(|&doc| (doc, 0..0)).collect();
+            question.relevant.iter().map(|(any, _)| any.iter().map(|it| all(whole(it))).collect()).collect()
+        } else {
+            question.places.iter().map(|any| any.iter().map(|it| all(it.bytes.clone())).collect()).collect()
+        };
+        wanted.push(references);
+    }
+    let handed_over: Vec<HandedOver> = cells
+        .iter()
+        .map(|cell| HandedOver {
+            cell: cell.cell.to_owned(),
+            passages: questions
+                .iter()
+                .map(|question| {
+                    let passages = cell.handed_over(&cell.answers[question.query]);
+                    passages.into_iter().map(|stretch| places.place(stretch)).collect()
+                })
+                .collect(),
+        })
+        .collect();
+    let order = by_interest(report, &handed_over);
+    let documents: Vec<&str> = places.documents;
+    let excerpts = excerpts(&order, &wanted, &handed_over, &|doc| first.text(documents[doc]));
+    Answers { documents: documents.into_iter().map(str::to_owned).collect(), wanted, handed_over, excerpts }
+}
+
+/// Numbers documents and converts stretches of them.
+struct Places<'a> {
+    texts: &'a BTreeMap<String, String>,
+    documents: Vec<&'a str>,
+    numbers: HashMap<&'a str, (usize, Positions)>,
+}
+
+impl<'a> Places<'a> {
+    fn place(&mut self, (doc_id, range): Stretch<'a>) -> DocumentPlace {
+        let (doc, lines) = self.numbers.entry(doc_id).or_insert_with(|| {
+            self.documents.push(doc_id);
+            (self.documents.len() - 1, Positions::new(self.texts.get(doc_id).map_or("", String::as_str)))
+        });
+        let (line, last_line) = lines.lines_of(&range);
+        DocumentPlace { doc: *doc, start: range.start, end: range.end, line, last_line }
+    }
+}
+
+/// Orders the questions: first those that these cells answer worst or differently.
+fn by_interest(report: &Report, cells: &[HandedOver]) -> Vec<usize> {
+    let values: Vec<_> =
+        cells.iter().filter_map(|cell| report.cell(&cell.cell)?.values.get(&report.scoring.primary)).collect();
+    let sum = |at: usize| values.iter().map(|values| values.get(at).copied().flatten().unwrap_or(1.0)).sum::<f64>();
+    let mut order: Vec<(f64, usize)> = (0..report.queries.len()).map(|at| (sum(at), at)).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    order.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Returns the lines around the places of the questions, in this order until the room is used up.
+fn excerpts<'a>(
+    order: &[usize],
+    wanted: &[Vec<Vec<Vec<DocumentPlace>>>],
+    handed_over: &[HandedOver],
+    text: &dyn Fn(usize) -> &'a str,
+) -> Vec<Excerpt> {
+    let mut chosen: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    let mut used = 0;
+    for &at in order {
+        let wanted = wanted.get(at).into_iter().flatten().filter_map(|any| any.first()).flatten();
+        let handed = handed_over.iter().filter_map(|cell| cell.passages.get(at)).flatten();
+        let mut with = chosen.clone();
+        for place in wanted.chain(handed) {
+            // Records may be of other documents than the labels.
+            let text = text(place.doc);
+            let (Some(before), Some(after)) = (text.get(..place.start), text.get(place.end..)) else { continue };
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            let end = after.find('\n').map_or(text.len(), |at| place.end + at + 1);
+            let lines = with.entry(place.doc).or_default();
+            add(lines, (start, end));
         }
-    };
-    for range in marked {
-        put(at..range.start.max(at), false);
-        put(range.start.max(at)..range.end.max(at), true);
-        at = at.max(range.end);
+        let size = with.values().flatten().map(|(start, end)| end - start).sum::<usize>();
+        if size <= ROOM {
+            (chosen, used) = (with, size);
+        } else if used > ROOM - ROOM / 8 {
+            break;
+        }
     }
-    put(at..chunk.end.max(at), false);
-    pieces
+    let excerpt = |(doc, (start, end)): (usize, (usize, usize))| {
+        let all = text(doc);
+        let line = Positions::new(all).line_at(start);
+        Excerpt { doc, start, line, text: all[start..end].to_owned() }
+    };
+    chosen.into_iter().flat_map(|(doc, lines)| lines.into_iter().map(move |range| (doc, range))).map(excerpt).collect()
 }
 
-/// Returns the start and the end of a long text.
-fn shortened(text: &str) -> String {
-    if text.len() <= 2 * CONTEXT + 40 {
-        return text.to_owned();
-    }
-    let start = (0..=CONTEXT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let end = (text.len() - CONTEXT..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-    format!("{} … {}", &text[..start], &text[end..])
+/// Adds a range to sorted ranges of which none meet.
+fn add(ranges: &mut Vec<(usize, usize)>, mut new: (usize, usize)) {
+    ranges.retain(|&(start, end)| {
+        let meets = start <= new.1 && new.0 <= end;
+        if meets {
+            new = (new.0.min(start), new.1.max(end));
+        }
+        !meets
+    });
+    let at = ranges.partition_point(|&(start, _)| start < new.0);
+    ranges.insert(at, new);
 }

@@ -20,6 +20,7 @@ pub(super) fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
         ms + embedding.unwrap_or(&0.0)
     };
     Cell {
+        outcomes: String::new(),
         id: cell.id.clone(),
         build: record.build.clone(),
         spec: dataset.spec.clone(),

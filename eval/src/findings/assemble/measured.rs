@@ -7,13 +7,14 @@ use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 use rayon::prelude::*;
 
-use super::answers::CellAnswers;
+use super::answers::{CellAnswers, answers};
 use super::cells::describe;
 use super::evidence;
+use crate::data::answers::Answers;
 use crate::data::left_out::{LeftOut, Reason};
 use crate::data::record::{Elimination, Record};
 use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, QueryRecord, Report, Scoring};
-use crate::findings::analysis::{analyse, figure};
+use crate::findings::analysis::{analyse, figure, representatives};
 use crate::labels::set::Query;
 use crate::run::sweep::{Labelled, Run, RunBuild, RunCell};
 use crate::score::judge::{Chunks, Judge, ScoringOptions, all_in_context, in_context, score};
@@ -71,16 +72,18 @@ impl MeasuredRun {
         let Self { run, labelled, judge, records, chunks } = self;
         let omegas: Vec<Vec<Option<f64>>> =
             chunks.par_iter().map(|chunks| chunks.precision_omega(judge, &run.scoring)).collect();
+        let primary = run.scoring.primary_for(judge);
         let cell = |cell: &RunCell| {
             let record = &records[cell.build];
             let answers = &record.variants[cell.variant].answers;
             let (mut values, evidence) = score(judge, &chunks[cell.build], answers, cell.k, &run.scoring);
+            let outcomes = self.found(cell, &primary).outcomes();
             values.insert("precision_omega".to_owned(), omegas[cell.build].clone());
             for value in values.values_mut().flatten().flatten() {
                 *value = rounded(*value);
             }
             values.retain(|_, values| values.iter().any(Option::is_some));
-            Cell { values, evidence, ..describe(run, cell, record) }
+            Cell { values, evidence, outcomes, ..describe(run, cell, record) }
         };
         let dropped = |cell: &&RunCell| records[cell.build].variants[cell.variant].dropped.is_some();
         let cells = run.cells.par_iter().filter(|cell| !dropped(cell)).map(cell).collect();
@@ -110,14 +113,13 @@ impl MeasuredRun {
             cells,
             left_out,
             verdict: None,
-            worst: Vec::new(),
+            answers: Answers::default(),
         };
         report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
         analyse(&mut report);
-        let advised = report.verdict.as_ref().map(|verdict| verdict.advised.clone());
-        if let Some(advised) = advised.and_then(|advised| run.cells.iter().find(|cell| cell.id == advised)) {
-            report.worst = self.found(advised, &report.scoring.primary).worst(&report, advised);
-        }
+        let shown = representatives(&report);
+        let shown = shown.iter().filter_map(|id| run.cells.iter().find(|cell| cell.id == *id));
+        report.answers = answers(&report, &shown.map(|cell| self.found(cell, &primary)).collect::<Vec<_>>());
         report
     }
 
@@ -138,7 +140,7 @@ impl MeasuredRun {
     }
 
     /// Returns the answers of a cell with everything needed to show them.
-    fn found(&self, cell: &RunCell, primary: &str) -> CellAnswers<'_> {
+    fn found<'a>(&'a self, cell: &'a RunCell, primary: &str) -> CellAnswers<'a> {
         let decides = |&&budget: &&usize| primary == in_context(budget) || primary == all_in_context(budget);
         let context = self.run.scoring.budgets.iter().position(|budget| decides(&budget));
         CellAnswers {
@@ -148,6 +150,7 @@ impl MeasuredRun {
             chunks: &self.chunks[cell.build],
             record: &self.records[cell.build],
             answers: &self.records[cell.build].variants[cell.variant].answers,
+            cell: &cell.id,
             k: cell.k,
         }
     }

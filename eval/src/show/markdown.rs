@@ -8,7 +8,7 @@ use chunkmill::value;
 use super::baseline::{Baseline, sure};
 use super::prose::{hybrid_leaders, hybrid_sentence, prose};
 use super::view::{View, bytes, chance, count, difference, share};
-use crate::data::report::{Cell, Report};
+use crate::data::report::{Advice, Cell, Report};
 use crate::findings::change::{BrokenQuestion, Evidence};
 
 /// Largest number of cells listed.
@@ -49,7 +49,21 @@ fn verdict(view: &View, text: &mut String) {
         text.push_str("No question could be scored, so there is no verdict.\n\n");
         return;
     };
-    let _ = writeln!(text, "{}\n", sentence(&verdict.text));
+    let Advice { headline, gain, cost, certainty, next, caveats } = &verdict.advice;
+    if headline.is_empty() {
+        let _ = writeln!(text, "{}\n", sentence(&verdict.text));
+    } else {
+        let _ = writeln!(text, "**{}**\n", sentence(headline));
+    }
+    for (name, words) in [("You gain", gain), ("It costs", cost), ("How sure", certainty), ("Do next", next)] {
+        if !words.is_empty() {
+            let _ = writeln!(text, "- {name}: {}", sentence(words));
+        }
+    }
+    for caveat in caveats {
+        let _ = writeln!(text, "- Caveat: {}", sentence(caveat));
+    }
+    text.push('\n');
     let toml = visible(verdict.toml.trim_end());
     let fence = fence(&toml);
     let _ = writeln!(text, "{fence}toml\n{toml}\n{fence}\n");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chunkmill::error::{Error, Result};
 
 use super::baseline::Baseline;
-use super::{csv, html, json, junit, markdown};
+use super::{csv, json, junit, markdown, page};
 use crate::data::files::replace;
 use crate::data::report::{FILE, Report};
 
@@ -23,7 +23,7 @@ pub fn write(report: &Report, baseline: Option<&Baseline>, folder: &Path) -> Res
     let json = json::json(report).map_err(Error::io("write", path(FILE)))?;
     let csv = csv::csv(report).map_err(Error::io("write", path("report.csv")))?;
     let files = [
-        ("report.html", html::html(report, baseline)),
+        ("report.html", page::page(report, baseline)?),
         (FILE, json),
         ("report.md", markdown::markdown(report, baseline)),
         ("report.csv", csv),

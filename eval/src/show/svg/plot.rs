@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::scale::Scale;
-use crate::show::render::text::Text;
-use crate::show::render::view::count;
+use crate::show::text::Text;
+use crate::show::view::count;
 
 /// The style of plots, for a page that defines `--ink`, `--soft`, `--rule`, `--surface` and `--accent`.
 pub const STYLE: &str = include_str!("plot.css");

@@ -6,18 +6,13 @@ use chunkmill::value::noun;
 use serde_json::Value;
 
 use crate::data::report::{Cell, Metric, Report, Summary};
-use crate::findings::analysis::{direction, ranked};
-
-/// Largest number of cells in a choice.
-const CHOICE: usize = 12;
+use crate::findings::analysis::ranked;
 
 /// A report with the order in which its cells are shown.
 pub(super) struct View<'r> {
     pub(super) report: &'r Report,
     /// Best first by the primary metric; cells without it last.
     pub(super) ranked: Vec<&'r Cell>,
-    /// Whether all cells have the same model, which then need not be repeated for each.
-    pub(super) one_model: bool,
 }
 
 impl<'r> View<'r> {
@@ -26,8 +21,7 @@ impl<'r> View<'r> {
         order.extend(
             (0..report.cells.len()).filter(|at| !report.cells[*at].metrics.contains_key(&report.scoring.primary)),
         );
-        let one_model = report.cells.windows(2).all(|pair| pair[0].model == pair[1].model);
-        Self { report, ranked: order.into_iter().map(|at| &report.cells[at]).collect(), one_model }
+        Self { report, ranked: order.into_iter().map(|at| &report.cells[at]).collect() }
     }
 
     /// Returns the name of the primary metric.
@@ -39,10 +33,6 @@ impl<'r> View<'r> {
         self.title(self.primary())
     }
 
-    pub(super) fn higher_is_better(&self) -> bool {
-        direction(self.report, self.primary()) > 0.0
-    }
-
     /// Returns a metric's name for people.
     pub(super) fn title(&self, name: &'r str) -> &'r str {
         self.report.metric(name).map_or(name, |metric| metric.title.as_str())
@@ -52,27 +42,9 @@ impl<'r> View<'r> {
         summary(cell, self.primary())
     }
 
-    /// Returns the mean of the primary metric.
-    pub(super) fn quality(&self, cell: &Cell) -> Option<f64> {
-        self.summary(cell).map(|summary| summary.mean)
-    }
-
     /// Formats a mean of the primary metric.
     pub(super) fn value(&self, value: f64) -> String {
         number(self.report.metric(self.primary()), value)
-    }
-
-    /// Returns the best cell, if anything could be scored.
-    pub(super) fn best(&self) -> Option<&'r Cell> {
-        let named = self.report.verdict.as_ref().and_then(|verdict| self.report.cell(&verdict.best));
-        named.or_else(|| self.ranked.first().copied().filter(|cell| self.quality(cell).is_some()))
-    }
-
-    /// Returns the cell that the verdict recommends, if anything could be scored. Every form shows this one.
-    pub(super) fn advised(&self) -> Option<&'r Cell> {
-        let verdict = self.report.verdict.as_ref();
-        // A report of an earlier version does not say.
-        verdict.and_then(|verdict| self.report.cell(&verdict.advised)).or_else(|| self.best())
     }
 
     /// Whether the questions leave open that a cell is as good as the best.
@@ -80,58 +52,10 @@ impl<'r> View<'r> {
         self.report.verdict.as_ref().is_some_and(|verdict| verdict.not_separable.contains(&cell.id))
     }
 
-    /// Returns a few cells that represent all, best first: the recommended one, the best, the cheapest that is as good,
-    /// and the best of each strategy and of each retrieval.
-    pub(super) fn choice(&self) -> Vec<&'r Cell> {
-        let cheapest = self.report.verdict.as_ref().map(|verdict| verdict.cheapest.as_str());
-        let advised = self.advised().map(|cell| cell.id.as_str());
-        let mut seen = BTreeSet::new();
-        let mut chosen = |cell: &Cell| {
-            let strategy = seen.insert((0, setting(cell, "strategy")));
-            let retrieval = seen.insert((1, cell.retrieval.clone()));
-            strategy || retrieval || [cheapest, advised].contains(&Some(cell.id.as_str()))
-        };
-        let mut choice: Vec<&Cell> = self.ranked.iter().copied().filter(|cell| chosen(cell)).collect();
-        self.shorten(&mut choice, CHOICE);
-        choice
-    }
-
-    /// Shortens a list of cells, but keeps the recommended one.
-    pub(super) fn shorten(&self, cells: &mut Vec<&'r Cell>, most: usize) {
-        let advised = self.advised().filter(|advised| cells.iter().skip(most).any(|cell| cell.id == advised.id));
-        cells.truncate(if advised.is_some() { most.saturating_sub(1) } else { most });
-        cells.extend(advised);
-    }
-
     /// Returns the first of these cells for each dataset.
     pub(super) fn builds(cells: &[&'r Cell]) -> Vec<&'r Cell> {
         let mut seen = BTreeSet::new();
         cells.iter().copied().filter(|cell| seen.insert(cell.build.as_str())).collect()
-    }
-
-    /// Describes a cell's search in one line, with the model if there are several.
-    pub(super) fn detail(&self, cell: &Cell) -> String {
-        let model = if self.one_model { String::new() } else { format!(" · {}", cell.model) };
-        // The part of the id after the dataset: a search can have more settings than its mode.
-        let search = cell.id.strip_prefix(&cell.build).map(|rest| rest.trim_start_matches([',', ' ', '·']));
-        let search = search
-            .filter(|search| !search.is_empty())
-            .map_or_else(|| format!("{} · k={}", cell.retrieval, cell.k), |search| search.replace(", ", " · "));
-        format!("{search}{model}")
-    }
-
-    /// Returns the budgets at which a metric was measured, each with the name of the metric.
-    pub(super) fn at_budgets(&self, name: fn(usize) -> String) -> Vec<(usize, String)> {
-        let named = self.report.scoring.budgets.iter().map(|&budget| (budget, name(budget)));
-        named.filter(|(_, name)| self.report.cells.iter().any(|cell| cell.metrics.contains_key(name))).collect()
-    }
-
-    /// Returns the hover text for a metric's values: their meaning and their unit.
-    pub(super) fn unit(&self, name: &str) -> String {
-        self.report.metric(name).map_or_else(String::new, |metric| {
-            let unit = if metric.higher_is_better { "from 0 to 1" } else { "in tokens" };
-            format!("{}, {unit}", metric.meaning.trim_end_matches('.'))
-        })
     }
 }
 
@@ -163,12 +87,6 @@ pub(super) fn share(value: f64) -> String {
 /// Formats a difference: `+0.012` or `−0.012`.
 pub(super) fn difference(value: f64) -> String {
     if value.is_finite() { minus(format!("{value:+.3}")) } else { NONE.to_owned() }
-}
-
-/// Formats a share as `81 %`, with a no-break space.
-pub(super) fn percent(value: f64) -> String {
-    let digits = usize::from(value > 0.0 && value < 0.1);
-    format!("{:.digits$}\u{a0}%", value * 100.0)
 }
 
 /// Formats a probability in per cent, but never as certain.
