@@ -6,7 +6,7 @@ use crate::data::report::Advice;
 pub(super) fn advice(advice: &Advice) -> String {
     let Advice { headline, gain, cost, certainty, next, caveats } = advice;
     let named = [("gain", gain), ("cost", cost), ("sure", certainty), ("next", next)].into_iter();
-    let lines = named.chain(caveats.iter().map(|caveat| ("note", caveat))).filter(|(_, words)| !words.is_empty());
-    let lines: String = lines.map(|(name, words)| format!("\n{name}  {words}")).collect();
-    format!("{headline}\n{lines}")
+    let named = named.chain(caveats.iter().map(|caveat| ("note", caveat))).filter(|(_, words)| !words.is_empty());
+    let lines: Vec<String> = named.map(|(name, words)| format!("{name}  {words}")).collect();
+    format!("{headline}\n\n{}", lines.join("\n"))
 }

@@ -83,7 +83,7 @@ impl MeasuredRun {
                 *value = rounded(*value);
             }
             values.retain(|_, values| values.iter().any(Option::is_some));
-            Cell { values, evidence, outcomes, ..describe(run, cell, record) }
+            Cell { values, outcomes, evidence, ..describe(run, cell, record) }
         };
         let dropped = |cell: &&RunCell| records[cell.build].variants[cell.variant].dropped.is_some();
         let cells = run.cells.par_iter().filter(|cell| !dropped(cell)).map(cell).collect();

@@ -92,6 +92,8 @@
   const table = (label, columns, rows, attributes = {}) => scroll(label, h('table', attributes,
     h('thead', null, h('tr', null, columns.map(([name, says], at) => h('th', { scope: 'col', class: at ? 'n' : null, title: says }, name)))),
     h('tbody', null, rows.map(([heading, ...values]) => h('tr', null, h('th', { scope: 'row' }, heading), values.map((value) => h('td', null, value)))))));
+  /** Lets a long table scroll in its own box. */
+  const tall = (it) => { it.classList.add('tall'); return it; };
   /** A table whose columns can be sorted. Columns are {name, says, value, show, text}. */
   const sortable = (label, columns, items, sorted, attributes = {}) => {
     const heads = columns.map((column) => h('th', { scope: 'col', class: column.text ? null : 'n', title: column.says },
@@ -281,7 +283,7 @@
     return h('div', { class: `gate ${outcome.passed ? 'good' : 'worse'}`, role: 'status' }, h('p', { class: 'says-so' }, capital(data.change.verdict)),
       data.change.figures && h('p', null, prose(`${data.change.figures}.`)),
       outcome.evidence.lost.length > 0 && [h('p', null, data.change.loss), some(outcome.evidence.lost.map((lost) => h('li', null, h('b', null, lost.query), ' ', lost.text)))],
-      failed.length > 0 && some(failed.map((check) => h('li', null, h('b', null, check.what), ' ', check.cell, ' ', h('small', null, check.text)))),
+      failed.length > 0 && some(failed.map((check) => h('li', null, h('b', null, capital(title(check.what))), ' ', check.cell, ' ', h('small', null, check.text)))),
       outcome.broken.length > 0 && h('p', null, `${counted(outcome.broken.length, 'question')} broke: a setting now has at most half of what it had.`),
       h('p', null, h('small', null, `Compared with the baseline of ${date.slice(0, 10)} by the default thresholds.`)));
   };
@@ -293,12 +295,12 @@
     return section('change', 'Change against the baseline',
       `${sentence} The baseline was made on ${date.slice(0, 10)} by version ${version}; the two runs have ${counted(changes.questions, 'question')} in common.`,
       lost.length > 0 && [h('h3', null, 'Lost evidence'), table('Lost evidence', [['Question'], ['lost']], lost.map(([id, text, places]) => [[text, ' ', h('small', null, id)], h('span', { class: 'words' }, places)]))],
-      outcome.broken.length > 0 && [h('h3', null, 'Questions that broke'), table('Questions that broke', [['Question'], ['before'], ['now'], ['settings'], ['handed over now']],
-        outcome.broken.map((it) => [[it.text, ' ', h('small', null, `${it.query} · ${it.cell}`)], share(it.before), share(it.after), `${it.cells} of ${it.of}`, h('span', { class: 'words' }, it.handed_over.join(', ') || NONE)]))],
+      outcome.broken.length > 0 && [h('h3', null, 'Questions that broke'), tall(table('Questions that broke', [['Question'], ['before'], ['now'], ['settings'], ['handed over now']],
+        outcome.broken.map((it) => [[it.text, ' ', h('small', null, `${it.query} · ${it.cell}`)], share(it.before), share(it.after), `${it.cells} of ${it.of}`, h('span', { class: 'words' }, it.handed_over.join(', ') || NONE)])))],
       changes.notes.map((note) => h('p', { class: 'note' }, `${capital(note)}.`)),
-      moved.length > 0 && table('Changes by setting', [['Setting, largest change first'], ['before'], ['now'], ['change'], [`${confidence} interval`], ['more than chance'], ['questions better'], ['worse']],
+      moved.length > 0 && tall(table('Changes by setting', [['Setting, largest change first'], ['before'], ['now'], ['change'], [`${confidence} interval`], ['more than chance'], ['questions better'], ['worse']],
         moved.map((it) => [name(byId.get(it.cell)), number(primary, it.before), number(primary, it.after), signed(it.comparison.difference),
-          `${signed(it.comparison.lo)} to ${signed(it.comparison.hi)}`, it.comparison.separable ? 'yes' : 'could be chance', whole(it.better), whole(it.worse)])),
+          `${signed(it.comparison.lo)} to ${signed(it.comparison.hi)}`, it.comparison.separable ? 'yes' : 'could be chance', whole(it.better), whole(it.worse)]))),
       changes.moved.length > 0 && [h('h3', null, 'Questions that moved most'), table('Questions that moved most', [['Question, averaged over the settings'], ['before'], ['now'], ['change']],
         changes.moved.map((it) => [[it.text, ' ', h('small', null, it.query)], share(it.before), share(it.after), signed(it.after - it.before)]))],
       list('this run', changes.added), list('the baseline', changes.missing));
@@ -439,7 +441,7 @@
       left > 0 && ` The page has the answers of ${counted(scored.length, 'setting')}; report.json has those of all.`],
       advised === a && h('p', { class: 'counts' }, h('span', null, name(a)), summary),
       h('div', { class: 'controls' }, pickA.it, pickB.it, which.it, sort.it, h('label', { class: 'wide' }, h('span', null, 'Find'), find), shown),
-      h('div', { class: 'scroll asked', role: 'group', 'aria-label': 'Every question', tabindex: 0 }, h('table', { id: 'questions-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Question'), headA, headB, h('th', { scope: 'col', class: 'n' }, 'Found by'))), body)),
+      h('div', { class: 'scroll tall asked', role: 'group', 'aria-label': 'Every question', tabindex: 0 }, h('table', { id: 'questions-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Question'), headA, headB, h('th', { scope: 'col', class: 'n' }, 'Found by'))), body)),
       h('p', { class: 'key' }, Object.entries(OUTCOMES).filter(([letter]) => scored.some((cell) => cell.outcomes.includes(letter))).map(([, [word, says]]) => h('span', null, h('span', { class: `outcome ${word}` }, word), ` ${says}`))));
   };
 
@@ -466,7 +468,7 @@
     const state = { find: '', mode: '', k: '', open: false };
     const shown = h('output', { 'aria-live': 'polite', id: 'shown' });
     const { it, rows } = sortable('All settings', columns, cells, { name: '#', up: true }, { heading: 1, table: { id: 'board' }, row: (cell) => ({ class: cell === advised ? 'advised' : null, id: `s${rank.get(cell)}` }) });
-    it.classList.add('board');
+    tall(it).classList.add('board');
     const draw = () => {
       const words = state.find.toLowerCase().split(/\s+/).filter(Boolean);
       let count = 0;
