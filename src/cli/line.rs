@@ -121,7 +121,7 @@ fn here(path: &Path) -> Option<PathBuf> {
     files.next().filter(|_| files.next().is_none())
 }
 
-/// Breaks the lines of a text between words, so that they fit a width. Only a longer word does not.
+/// Breaks the lines of a text between words where they exceed a width. Only a single word can be wider.
 pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut out = String::new();
