@@ -8,7 +8,6 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark may fail")]
 #![expect(clippy::print_stdout, reason = "standard output is the result")]
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +21,9 @@ use safetensors::Dtype;
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+#[path = "../tests/model_folder.rs"]
+mod model_folder;
 
 #[derive(Parser)]
 struct Arguments {
@@ -215,47 +217,14 @@ const WORDS: usize = 1000;
 impl Shape {
     /// Writes a folder for sentence-transformers with a network of this shape.
     fn write(self, folder: &Path) {
-        let special = |word: &str, id: usize| json!({ "id": word, "ids": [id], "tokens": [word] });
-        let part = |kind: &str, id: &str| json!({ kind: { "id": id, "type_id": 0 } });
-        let mut vocabulary: HashMap<String, usize> = (0..WORDS).map(|word| (format!("w{word}"), 4 + word)).collect();
-        vocabulary.extend(["[PAD]", "[UNK]", "[CLS]", "[SEP]"].into_iter().map(str::to_owned).zip(0..));
+        let words: Vec<String> = (0..WORDS).map(|word| format!("w{word}")).collect();
+        let vocabulary: Vec<&str> =
+            ["[PAD]", "[UNK]", "[CLS]", "[SEP]"].into_iter().chain(words.iter().map(String::as_str)).collect();
         let (hidden, max_tokens) = match self {
             Self::Bert => (384, 512),
             Self::Nomic => (768, 8192),
         };
-        let files = [
-            (
-                "modules.json",
-                json!([
-                    {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-                    {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
-                    {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
-                ]),
-            ),
-            ("1_Pooling/config.json", json!({ "word_embedding_dimension": hidden, "pooling_mode_mean_tokens": true })),
-            ("sentence_bert_config.json", json!({ "max_seq_length": max_tokens, "do_lower_case": false })),
-            ("config.json", self.config(max_tokens)),
-            (
-                "tokenizer.json",
-                json!({
-                    "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "decoder": null,
-                    "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
-                                   "strip_accents": null, "lowercase": true},
-                    "pre_tokenizer": {"type": "BertPreTokenizer"},
-                    "post_processor": {
-                        "type": "TemplateProcessing", "pair": [],
-                        "single": [part("SpecialToken", "[CLS]"), part("Sequence", "A"), part("SpecialToken", "[SEP]")],
-                        "special_tokens": {"[CLS]": special("[CLS]", 2), "[SEP]": special("[SEP]", 3)},
-                    },
-                    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                              "max_input_chars_per_word": 100, "vocab": vocabulary},
-                }),
-            ),
-        ];
-        std::fs::create_dir_all(folder.join("1_Pooling")).unwrap();
-        for (name, value) in files {
-            std::fs::write(folder.join(name), value.to_string()).unwrap();
-        }
+        model_folder::write(folder, hidden, max_tokens, &self.config(max_tokens), &vocabulary);
         let mut tensors = Vec::new();
         for (name, shape) in self.tensors() {
             let bytes = made_up(&name, &shape);

@@ -14,8 +14,8 @@
 //! | `book` | the book, the examples, the map of the code |
 //!
 //! The files next to this one have no tests. They help those of several folders: `common` everywhere, `promises` what
-//! holds for every document and spec, `tiny` invented models, `hostile` text against terminals, `python` environments,
-//! `built` the examples' programs.
+//! holds for every document and spec, `tiny` invented models (in a `model_folder`), `hostile` text against terminals,
+//! `python` environments, `built` the examples' programs.
 
 #![allow(
     clippy::pedantic,

@@ -3,7 +3,6 @@
 //! A weight's value depends on its purpose, not on what its family calls it. Networks that are the same under
 //! different names therefore produce the same vectors.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use safetensors::Dtype;
@@ -11,6 +10,9 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use crate::common::write;
+
+#[path = "model_folder.rs"]
+mod model_folder;
 
 /// Special tokens in the order of BERT's vocabulary, then words.
 const VOCABULARY: [&str; 16] =
@@ -302,52 +304,7 @@ impl Tiny {
         if self.counts_from_padding() {
             words[..4].copy_from_slice(&["[CLS]", "[PAD]", "[SEP]", "[UNK]"]);
         }
-        let vocabulary: HashMap<&str, usize> = words.iter().enumerate().map(|(id, word)| (*word, id)).collect();
-        let special = |word: &str| json!({"id": word, "ids": [vocabulary[word]], "tokens": [word]});
-        let files = [
-            (
-                "modules.json",
-                json!([
-                    {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-                    {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
-                    {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
-                ]),
-            ),
-            (
-                "1_Pooling/config.json",
-                json!({"word_embedding_dimension": self.hidden, "pooling_mode_mean_tokens": true}),
-            ),
-            ("sentence_bert_config.json", json!({"max_seq_length": self.max_tokens, "do_lower_case": false})),
-            ("config.json", self.config()),
-            (
-                "tokenizer.json",
-                json!({
-                    "version": "1.0",
-                    // Wrong on purpose, as in published files: the model's own limit must win.
-                    "truncation": {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
-                    "padding": {"strategy": {"Fixed": 7}, "direction": "Right", "pad_to_multiple_of": null,
-                                "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"},
-                    "added_tokens": [],
-                    "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
-                                   "strip_accents": null, "lowercase": true},
-                    "pre_tokenizer": {"type": "BertPreTokenizer"},
-                    "post_processor": {
-                        "type": "TemplateProcessing",
-                        "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}},
-                                   {"Sequence": {"id": "A", "type_id": 0}},
-                                   {"SpecialToken": {"id": "[SEP]", "type_id": 0}}],
-                        "pair": [],
-                        "special_tokens": {"[CLS]": special("[CLS]"), "[SEP]": special("[SEP]")},
-                    },
-                    "decoder": null,
-                    "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                              "max_input_chars_per_word": 100, "vocab": vocabulary},
-                }),
-            ),
-        ];
-        for (name, value) in files {
-            write(folder, name, value.to_string().as_bytes());
-        }
+        model_folder::write(folder, self.hidden, self.max_tokens, &self.config(), &words);
         save(&self.tensors(), folder);
     }
 }

@@ -130,7 +130,7 @@ fn a_switch_takes_a_value_in_both_forms_and_an_unknown_variable_is_said() {
         let output = command.args(list).env(name, "cpu").output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{err}");
-        assert_eq!(remark.is_some(), err.contains("warning: "), "{err}");
+        assert_eq!(remark.is_some(), err.contains("WARN"), "{err}");
         assert!(remark.is_none_or(|remark| err.contains(remark)), "{err}");
     }
 }

@@ -27,8 +27,41 @@ fn the_version_is_one_line_and_more_of_them_with_verbose() {
     for row in ["commit", "target", "features", "encoder", "threads", "model"] {
         assert!(out.contains(&format!("\n  {row} ")), "{row}: {out}");
     }
-    let (code, _, err) = eval(&["--verbose", "schema"]);
-    assert!(code == 2 && err.contains("--version"), "{err}");
+}
+
+#[test]
+fn quiet_leaves_only_results_and_errors_and_verbose_says_more() {
+    let home = folder(&[
+        ("set/corpus/a.md", "# Cats\n\nCats sleep on mats at night.\n"),
+        ("sweep.toml", "[[grid]]\nmode = 'keyword'\n"),
+        ("docs/bad.md", ""),
+    ]);
+    std::fs::write(home.path().join("docs/bad.md"), b"\xff\xff").unwrap();
+    std::fs::write(home.path().join("docs/good.md"), "# Cats\n\n{}\n").unwrap();
+    let question = r#"{"query_id":"q","query":"where do cats sleep?","references":[{"doc_id":"a.md","text":"Cats sleep on mats"}]}"#;
+    std::fs::write(home.path().join("set/queries.jsonl"), format!("{question}\n")).unwrap();
+    let [set, file, docs] = ["set", "sweep.toml", "docs"].map(|name| arg(&home.path().join(name)).to_owned());
+    let sweep = |run: &str, flags: &[&str]| {
+        let run = arg(&home.path().join(run)).to_owned();
+        let all = ["sweep", "--labels", &set, "--sweep", &file, "-o", &run, "--embedder", "fake"];
+        eval(&[flags, &all].concat())
+    };
+    let (code, out, err) = sweep("usual", &[]);
+    assert!(code == 0 && out.contains("report.html") && err.contains("[1/1]") && !err.contains("snapshot"), "{err}");
+    let (code, quiet, err) = sweep("quiet", &["-q"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(quiet.lines().count(), out.lines().count(), "{quiet}");
+    let (code, _, err) = sweep("verbose", &["-v"]);
+    assert!(code == 0 && err.contains("[1/1]") && err.contains("snapshot") && err.contains("model "), "{err}");
+    // Remarks are silenced, errors are not, wherever the flag stands.
+    let made = arg(&home.path().join("made")).to_owned();
+    let (code, _, err) = eval(&["synth", &docs, "-o", &made]);
+    assert!(code == 0 && err.contains("WARN bad.md"), "{err}");
+    assert_eq!(eval(&["synth", &docs, "-o", &made, "--quiet"]).2, "");
+    let (code, _, err) = eval(&["-q", "verify", "nowhere"]);
+    assert!(code != 0 && err.starts_with("error: "), "{err}");
+    let (code, _, err) = eval(&["-q", "-v", "schema"]);
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
 }
 
 #[test]

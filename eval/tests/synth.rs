@@ -157,7 +157,7 @@ fn a_heading_asks_for_its_section_and_takes_context_where_it_says_little() {
     assert_eq!(asked.keys().collect::<Vec<_>>(), [&"Losing the passphrase", &"Rotating a key"]);
     assert!(asked["Rotating a key"][0].starts_with("A vault key is replaced"), "{asked:?}");
     assert!(asked["Rotating a key"][0].ends_with("depends on it."));
-    assert!(err.contains("warning: 2 questions, not 200"), "{err}");
+    assert!(err.contains("WARN 2 questions, not 200"), "{err}");
 
     let other =
         GUIDE.replace("vault", "barrel").replace("Keeping", "Rolling").replace("## Options\n\nThe", "## Notes\n\nThe");
@@ -228,7 +228,7 @@ fn marks_line_ends_and_front_matter_stay_where_they_are() {
         fs::write(corpus.path().join("guide.md"), guide).unwrap();
         fs::write(corpus.path().join("broken.md"), b"# \xff\xfe\n").unwrap();
         let (labels, _, err, home) = synth(corpus.path(), &[]);
-        assert!(err.contains("warning: broken.md is not in the set: it is not valid UTF-8"), "{err}");
+        assert!(err.contains("WARN broken.md is not in the set: it is not valid UTF-8"), "{err}");
         assert_eq!(fs::read(home.path().join("set/corpus/guide.md")).unwrap(), guide);
         assert!(!home.path().join("set/corpus/broken.md").exists());
         assert_eq!(eval(&["verify", arg(&home.path().join("set"))]).0, 0);

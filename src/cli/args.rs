@@ -3,10 +3,45 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::flags::CorpusFlags;
+use super::output::log;
 use crate::config::{Config, Options};
 use crate::corpus::Root;
+
+/// How much a program says on standard error.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Verbosity {
+    /// Print more on standard error; twice for still more. With --version: print how the program was built
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Print only errors on standard error
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+impl Verbosity {
+    /// Makes it apply to the whole process.
+    pub fn start(self) {
+        log(match (self.quiet, self.verbose) {
+            (true, _) => LevelFilter::ERROR,
+            (false, 0) => LevelFilter::WARN,
+            (false, 1) => LevelFilter::INFO,
+            (false, _) => LevelFilter::DEBUG,
+        });
+    }
+
+    /// Whether more is wanted than usual.
+    pub fn is_verbose(self) -> bool {
+        self.verbose > 0
+    }
+
+    /// Whether only errors are wanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+}
 
 /// The documents to index.
 #[derive(Args)]

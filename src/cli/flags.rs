@@ -106,8 +106,6 @@ fn augment<T: Table>(command: Command, takes: fn(&Setting) -> bool) -> Command {
 fn flag<T: Table>(setting: &'static Setting) -> Arg {
     // The value is parsed twice; this first time, an error names the flag.
     let check = |text: &str| T::default().set(setting.name, text).map(|()| text.to_owned());
-    // A negative number is a wrong value, not an unknown flag.
-    let is_number = matches!((setting.schema)()["type"].as_str(), Some("integer" | "number"));
     let flag = Arg::new(setting.name)
         .long(setting.flag())
         .value_name(setting.value)
@@ -115,7 +113,8 @@ fn flag<T: Table>(setting: &'static Setting) -> Arg {
         .long_help(setting.long_help())
         .help_heading(T::HEADING)
         .hide_short_help(!COMMON.contains(&setting.name))
-        .allow_negative_numbers(is_number)
+        // A negative number is a wrong value, not an unknown flag.
+        .allow_negative_numbers(setting.is_number())
         .value_parser(check);
     match setting.form {
         Form::List => flag.action(ArgAction::Append),

@@ -251,7 +251,7 @@ fn describe(report: &Report, out: &str) -> String {
     if report.documents.deleted.count > 0 {
         lines.push(format!("  deleted    {}, which the corpus no longer has", report.documents.deleted));
     }
-    if report.other_files.count > 0 {
+    if report.other_files.paths.count > 0 {
         lines.push(left_out(&report.other_files));
     }
     if report.chunks_kept > 0 {

@@ -53,10 +53,10 @@ pub(super) struct Screen {
     pub(super) width: Option<usize>,
 }
 
-/// A line in parts.
+/// A line in parts. A part that is a place knows the path of its document.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
-    parts: Vec<(Look, String, Option<Url>)>,
+    parts: Vec<(Look, String, Option<String>)>,
 }
 
 impl Line {
@@ -66,16 +66,9 @@ impl Line {
         self
     }
 
-    /// Adds a place in a document, which leads to its file if it is here.
+    /// Adds a place in a document. Where links are shown, it leads to the file, if that is here.
     pub(super) fn with_place(mut self, place: impl Display, path: &str) -> Self {
-        let target = here(Path::new(path)).and_then(|file| Url::from_file_path(file).ok());
-        self.parts.push((Look::Place, place.to_string(), target));
-        self
-    }
-
-    /// Adds the parts of another line.
-    pub(super) fn and(mut self, other: Self) -> Self {
-        self.parts.extend(other.parts);
+        self.parts.push((Look::Place, place.to_string(), Some(path.to_owned())));
         self
     }
 
@@ -89,13 +82,15 @@ impl Line {
         let most = screen.width.filter(|&most| self.width() > most).map(|most| most.saturating_sub(1));
         let mut left = most.unwrap_or(usize::MAX);
         let mut out = String::new();
-        for (look, text, target) in &self.parts {
+        for (look, text, path) in &self.parts {
             let text = visible(text);
             let shown = within(&text, left);
             left -= columns(shown);
             let style = if screen.colors { look.style() } else { Style::new() };
-            let target = target.as_ref().filter(|_| screen.links);
-            if let Some(target) = target {
+            // Looking for the file takes a while.
+            let target = path.as_ref().filter(|_| screen.links).and_then(|path| here(Path::new(path)));
+            let target = target.and_then(|file| Url::from_file_path(file).ok());
+            if let Some(target) = &target {
                 let _ = write!(out, "\x1b]8;;{target}\x1b\\");
             }
             let _ = write!(out, "{style}{shown}{style:#}");
@@ -124,6 +119,30 @@ fn here(path: &Path) -> Option<PathBuf> {
     let below = std::fs::read_dir(&folder).ok()?.flatten().take(MOST_FOLDERS);
     let mut files = below.map(|entry| entry.path().join(path)).filter(|file| file.is_file());
     files.next().filter(|_| files.next().is_none())
+}
+
+/// Breaks the lines of a text between words where they exceed a width. Only a single word can be wider. What follows a
+/// name and two spaces is a column: its further lines begin where it begins.
+pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut taken = 0;
+        let name = line.split_once("  ").map(|(name, _)| name).filter(|name| !name.contains(' '));
+        let indent = name.map(|name| columns(name) + 2).filter(|indent| 2 * indent < width).unwrap_or_default();
+        for word in line.split_inclusive(' ') {
+            let wide = columns(word.trim_end());
+            if taken > indent && taken + wide > width {
+                out.truncate(out.trim_end_matches(' ').len());
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                taken = indent;
+            }
+            out.push_str(word);
+            taken += columns(word.trim_end_matches('\n'));
+        }
+    }
+    out
 }
 
 /// Returns the number of columns that a text takes, with control characters shown as [`visible`] shows them.
@@ -168,6 +187,23 @@ mod tests {
                 Some(start) => assert!(whole.starts_with(start) && whole.width() > width, "{width}: {shown}"),
                 None => assert_eq!(shown, whole),
             }
+        }
+    }
+
+    #[test]
+    fn sentences_break_between_words() {
+        let text = "With 1,000 tokens per question, the reader gets 日本語の文書 all of it.\n\nreport  a/very/long/path.html\n";
+        assert_eq!(
+            wrapped("sure  one two three four\nnext  five", Some(14)),
+            "sure  one two\n      three\n      four\nnext  five"
+        );
+        assert_eq!(wrapped(text, None), text);
+        for width in 1..90 {
+            let shown = wrapped(text, Some(width));
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&shown), words(text));
+            let fits = |line: &str| columns(line) <= width || !line.contains(' ') || line.starts_with("report  ");
+            assert!(shown.lines().all(fits) && shown.contains(".\n\nreport"), "{width}: {shown}");
         }
     }
 

@@ -18,7 +18,6 @@ mod start;
 mod version;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::unknown_variables;
 use commands::{
@@ -26,13 +25,14 @@ use commands::{
 };
 
 // The evaluation harness and the Python module use the same arguments and messages.
+pub use args::Verbosity;
 pub use commands::completions::{CompletionArgs, completions};
 pub use commands::man::{ManArgs, man};
 pub use escape::visible;
 pub use failure::{elsewhere, finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
-pub use output::{print, print_json, print_json_pretty, tell};
+pub use output::{note, print, print_json, print_json_pretty, print_prose, tell};
 pub use start::warn_of_settings;
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,
@@ -47,12 +47,8 @@ pub use start::warn_of_settings;
                         were quarantined, 4 dataset locked, 5 the job failed, 130 interrupted."
 )]
 pub struct Cli {
-    /// Print more on standard error; twice for still more. With --version: print how the program was built
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    verbose: u8,
-    /// Print only errors on standard error
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
@@ -103,22 +99,18 @@ enum Command {
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
 pub fn main() -> u8 {
-    let cli: Cli = parse();
-    output::log(match (cli.quiet, cli.verbose) {
-        (true, _) => LevelFilter::ERROR,
-        (false, 0) => LevelFilter::WARN,
-        (false, 1) => LevelFilter::INFO,
-        (false, _) => LevelFilter::DEBUG,
-    });
+    let Cli { verbosity, command } = parse();
+    verbosity.start();
+    let (quiet, verbose) = (verbosity.is_quiet(), verbosity.is_verbose());
     for remark in unknown_variables() {
         tracing::warn!("{remark}");
     }
-    let result = match cli.command {
+    let result = match command {
         Command::Demo(args) => demo::run(&args),
-        Command::Index(args) => index::run(args, cli.quiet),
-        Command::Plan(args) => shards::plan(args, cli.verbose > 0),
-        Command::Run(args) => shards::run(args, cli.quiet),
-        Command::Commit(args) => shards::commit(&args, cli.quiet),
+        Command::Index(args) => index::run(args, quiet),
+        Command::Plan(args) => shards::plan(args, verbose),
+        Command::Run(args) => shards::run(args, quiet),
+        Command::Commit(args) => shards::commit(&args, quiet),
         Command::Promote(args) => lifecycle::promote(&args),
         Command::Delete(args) => lifecycle::delete(&args),
         Command::Chunk(args) => chunk::run(args),

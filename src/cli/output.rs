@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::escape::{visible, visible_json};
-use super::line::{Line, Look, Screen};
+use super::line::{Line, Look, Screen, wrapped};
 use crate::error::Error;
 
 /// Writes a line of the result, for people.
@@ -64,6 +64,14 @@ pub(super) fn tell_error(error: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+/// Writes sentences of the result, for people. On a terminal, their lines break between words.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub fn print_prose(text: impl Display) -> anyhow::Result<()> {
+    print(wrapped(&text.to_string(), screen().width))
+}
+
 /// Writes a line of the result, for programs.
 ///
 /// # Errors
@@ -105,6 +113,13 @@ pub(super) fn binary() -> Result<impl Write, Error> {
 /// Writes a text to standard error in one piece, without adding a line end.
 pub fn tell(text: impl Display) {
     let _ = io::stderr().write_all(visible(&text.to_string()).as_bytes());
+}
+
+/// Writes progress or a remark to standard error like [`tell`], unless only errors are wanted.
+pub fn note(text: impl Display) {
+    if LevelFilter::current() > LevelFilter::ERROR {
+        tell(text);
+    }
 }
 
 /// Whether standard error is a terminal.

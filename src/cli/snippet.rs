@@ -2,22 +2,24 @@
 
 use std::ops::Range;
 
-use super::line::{Line, Look, columns, within};
+use super::line::{Line, Look, Screen, columns, within};
 use crate::search::marks;
 
 /// Number of characters that are shown where lines have no width.
 const CHARACTERS: usize = 240;
 
-/// Returns the part of a text that fits some columns, on one line: where most words of the question are, without the
-/// headings and fences. Without a width, the beginning.
-pub(super) fn snippet(text: &str, header_path: &str, question: &str, width: Option<usize>) -> Line {
+/// Returns the part of a text that fits a screen, on one line after an indent: where most words of the question are,
+/// without the headings and fences. Without a width, the beginning.
+pub(super) fn snippet(text: &str, header_path: &str, question: &str, indent: usize, screen: Screen) -> Line {
     let prose = prose(text, header_path);
-    let found = marks(question, &prose);
+    let width = screen.width.map(|width| width.saturating_sub(indent));
+    // A pipe shows no marks.
+    let found = if screen.colors || width.is_some() { marks(question, &prose) } else { Vec::new() };
     let shown = match width {
         Some(width) => window(&prose, &found, width),
         None => beginning(&prose),
     };
-    let mut line = Line::default();
+    let mut line = Line::default().with(Look::Plain, " ".repeat(indent));
     if shown.start > 0 {
         line = line.with(Look::Faint, "… ");
     }
@@ -90,9 +92,13 @@ fn window(prose: &str, found: &[Range<usize>], width: usize) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::line::Screen;
 
     const SCREEN: Screen = Screen { colors: false, links: false, width: None };
+    const COLORS: Screen = Screen { colors: true, ..SCREEN };
+
+    fn of_width(width: usize) -> Screen {
+        Screen { width: Some(width), ..SCREEN }
+    }
 
     #[test]
     fn headings_of_the_place_and_fences_are_left_out() {
@@ -106,23 +112,26 @@ mod tests {
         let filler = "nothing of interest is in this sentence. ".repeat(20);
         let text = format!("{filler}To restore single files, use the console. {filler}日本語の文書");
         for width in [10, 30, 77, 200] {
-            let shown = snippet(&text, "", "How do I restore a single file?", Some(width)).on(SCREEN);
-            assert!(columns(&shown) <= width, "{width}: {shown}");
+            let shown = snippet(&text, "", "How do I restore a single file?", 2, of_width(width + 2)).on(SCREEN);
+            assert!(shown.starts_with("  ") && columns(&shown) <= width + 2, "{width}: {shown}");
             if width > 20 {
-                assert!(shown.contains("restore single") && shown.starts_with('…'), "{width}: {shown}");
+                assert!(shown.contains("restore single") && shown.starts_with("  …"), "{width}: {shown}");
             }
         }
-        let short = snippet("two words", "", "words", Some(40));
+        let short = snippet("two words", "", "words", 0, of_width(40));
         assert_eq!(short.on(SCREEN), "two words");
-        assert_eq!(snippet(&text, "", "zebra", Some(40)).on(SCREEN), "nothing of interest is in this …");
-        assert_eq!(snippet("", "", "zebra", Some(40)).on(SCREEN), "");
-        assert!(!snippet(&"x".repeat(900), "", "zebra", None).on(SCREEN).is_empty());
+        assert_eq!(snippet(&text, "", "zebra", 0, of_width(40)).on(SCREEN), "nothing of interest is in this …");
+        assert_eq!(snippet("", "", "zebra", 0, of_width(40)).on(SCREEN), "");
+        assert!(!snippet(&"x".repeat(900), "", "zebra", 0, SCREEN).on(SCREEN).is_empty());
     }
 
     #[test]
     fn words_of_the_question_are_marked_in_all_their_forms() {
-        let shown = snippet("Restoring a vault", "", "how do I restore vaults?", None);
-        let colored = shown.on(Screen { colors: true, ..SCREEN });
+        let (text, question) = ("Restoring a vault", "how do I restore vaults?");
+        let colored = snippet(text, "", question, 0, COLORS).on(COLORS);
         assert_eq!(colored.matches("\x1b[33m").count(), 2, "{colored:?}");
+        // Where nothing stands out, they are not looked for.
+        let plain = snippet(text, "", question, 0, SCREEN).on(COLORS);
+        assert_eq!(plain, text);
     }
 }

@@ -251,6 +251,9 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 /// The result type of every fallible function in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Programs that make Markdown of other formats, for advice.
+pub const CONVERTERS: &str = "pandoc, MarkItDown or Docling";
+
 /// The reason why one document was skipped. It is written to `quarantine.jsonl` with the document's path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -325,7 +328,7 @@ pub enum Skip {
         line: usize,
     },
     /// A file in a format that is not text.
-    #[error("is {format}; convert it to Markdown or text first, for example with pandoc, MarkItDown or Docling")]
+    #[error("is {format}; convert it to Markdown or text first, for example with {}", CONVERTERS)]
     Format {
         /// The format, with its article.
         format: &'static str,

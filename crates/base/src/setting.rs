@@ -117,6 +117,11 @@ impl Setting {
     pub fn is_switch(&self) -> bool {
         self.form == Form::Switch
     }
+
+    /// Returns whether its value is a number.
+    pub fn is_number(&self) -> bool {
+        matches!((self.schema)()["type"].as_str(), Some("integer" | "number"))
+    }
 }
 
 /// A table of settings from one source, all of them optional.

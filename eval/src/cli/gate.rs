@@ -24,7 +24,7 @@ const ROWS: usize = 36;
 #[command(override_usage = "chunkmill-eval gate [OPTIONS] --baseline <FILE> <RUN>")]
 #[command(
     after_help = "Evidence that the baseline could score and that is gone or reworded now fails. A metric fails only if the whole paired interval of its change is beyond the allowed drop, \
-    also after correction for the number of comparisons. Exit codes: 0 no worse, 1 worse or evidence lost, 2 the two cannot be compared."
+    also after correction for the number of comparisons. -v also lists the checks that passed, the lost texts, and the questions that moved most. Exit codes: 0 no worse, 1 worse or evidence lost, 2 the two cannot be compared."
 )]
 pub(super) struct Args {
     /// Folder of the run, or its report.json
@@ -53,9 +53,6 @@ pub(super) struct Args {
     /// Also write the result as XML for CI (`JUnit`)
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Also list the checks that passed, the lost texts, and the questions that moved most
-    #[arg(short, long)]
-    verbose: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -66,7 +63,7 @@ fn drop_of(text: &str) -> Result<(String, f64), String> {
     Ok((metric.to_owned(), f64::read(drop)?))
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, verbose: bool) -> anyhow::Result<u8> {
     let mut thresholds = args.thresholds.as_deref().map(Thresholds::read).transpose()?.unwrap_or_default();
     thresholds.max_drop.extend(args.max_drop.iter().cloned());
     thresholds.max_slower = args.max_slower.unwrap_or(thresholds.max_slower);
@@ -85,7 +82,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(file) = &args.junit {
         replace(file, junit(&run, Some(&outcome)).as_bytes())?;
     }
-    if args.json { print_json(&outcome) } else { print(describe(&outcome, args.verbose)) }?;
+    if args.json { print_json(&outcome) } else { print(describe(&outcome, verbose)) }?;
     Ok(if outcome.passed { exit::DONE } else { exit::CHECK_FAILED })
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, tell};
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, tell};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
@@ -63,7 +63,7 @@ pub(super) fn label(
     config: Config,
 ) -> anyhow::Result<SessionOutcome> {
     prepare(roots, set)?;
-    tell("reading the documents\n");
+    note("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
     session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
 }
@@ -86,7 +86,7 @@ pub(super) fn prepare(roots: &[Root], set: &Path) -> anyhow::Result<()> {
     }
     let Documents { bytes, unreadable, .. } = documents(roots, &Filter::new(&[], &[], true, DEFAULT_MAX_BYTES)?)?;
     for document in unreadable {
-        tell(format_args!("warning: {} is not in the set: it {}\n", document.doc_id, document.reason));
+        tracing::warn!("{} is not in the set: it {}", document.doc_id, document.reason);
     }
     let staging = stage(set)?;
     write_documents(&bytes, &staging.join(CORPUS))?;

@@ -1,6 +1,6 @@
 //! The commands of the program, and what each of them runs.
 
-use chunkmill::cli::{CompletionArgs, ManArgs, completions, finish, man, parse, tell};
+use chunkmill::cli::{CompletionArgs, ManArgs, Verbosity, completions, finish, man, parse};
 use chunkmill::config::unknown_variables;
 use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
@@ -17,9 +17,8 @@ use crate::run::worker;
     after_help = "Exit codes: 0 done, 1 a check failed, 2 usage or settings, 3 imported, but rows were left out, 5 the job failed."
 )]
 pub struct Cli {
-    /// With --version: print how the program was built
-    #[arg(short, long, requires = "version")]
-    verbose: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
@@ -66,11 +65,12 @@ enum Command {
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
 pub fn main() -> u8 {
-    let Cli { command, .. } = parse();
-    // A process of a sweep would repeat them.
+    let Cli { verbosity, command } = parse();
+    // A process of a sweep would repeat all remarks.
     if !matches!(command, Command::Work) {
+        verbosity.start();
         for remark in unknown_variables() {
-            tell(format_args!("warning: {remark}\n"));
+            tracing::warn!("{remark}");
         }
     }
     let result = match command {
@@ -83,7 +83,7 @@ pub fn main() -> u8 {
         Command::Label(args) => label::run(args),
         Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),
-        Command::Gate(args) => gate::run(&args),
+        Command::Gate(args) => gate::run(&args, verbosity.is_verbose()),
         Command::Baseline(args) => baseline::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Compare(args) => compare::run(&args),

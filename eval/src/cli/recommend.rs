@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, print_json, print_prose};
 use chunkmill::config::Options;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
@@ -104,8 +104,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         )?;
     } else {
         let report = args.out.join("report.html");
-        let said = advice(&verdict.advice);
-        print(format_args!("{said}\n\nreport  {}\nuse it  {command}", report.display()))?;
+        print_prose(advice(&verdict.advice))?;
+        print(format_args!("\nreport  {}\nuse it  {command}", report.display()))?;
     }
     Ok(exit::DONE)
 }
@@ -150,7 +150,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
         let wanted = SynthSettings { queries: SYNTHETIC, seed: 1, kinds: Kind::ALL.to_vec() };
         let made = synth(&roots, &filter, &wanted)?;
         made.set.write(&set)?;
-        tell(format_args!(
+        note(format_args!(
             "made up {} about {}; real questions are better: --questions FILE\n",
             count(made.set.queries.len(), "question"),
             count(made.asked, "document")

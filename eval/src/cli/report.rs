@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chunkmill::cli::{print, print_json, print_json_pretty};
+use chunkmill::cli::{print, print_json, print_json_pretty, print_prose};
 use chunkmill::error::exit;
 use serde_json::json;
 
@@ -100,7 +100,8 @@ pub(super) fn write(
             print(format_args!("{}\n", lines.join("\n")))?;
         }
         let paths: Vec<String> = written.iter().map(|path| format!("\n{}", path.display())).collect();
-        print(format_args!("{text}\n{}", paths.concat()))
+        print_prose(text)?;
+        print(paths.concat())
     }?;
     Ok(exit::DONE)
 }

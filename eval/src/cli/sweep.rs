@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, print_json, tell};
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, print_json};
 use chunkmill::config::{EmbeddingOptions, Options};
 use chunkmill::error::exit;
 use chunkmill::value::count;
 use serde_json::json;
 
 use super::report::{OutputArgs, write};
-use crate::data::record::Record;
+use crate::data::record::{DatasetRecord, Record};
 use crate::findings::assemble::MeasuredRun;
 use crate::labels::set::corpus_of;
 use crate::run::plan::{self, Plan};
@@ -81,7 +81,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         write(&MeasuredRun::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
         return Ok(exit::CHECK_FAILED);
     }
-    tell(forecast(&plan, &labelled)?);
+    note(forecast(&plan, &labelled)?);
     let mut progress = Progress::new();
     let settings = SweepSettings { keep_datasets, ..SweepSettings::default() };
     sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
@@ -209,14 +209,15 @@ impl Progress {
         match event {
             Event::Read(settings, tokens) => {
                 let (settings, tokens) = (count(*settings, "setting"), count(*tokens, "token"));
-                tell(format_args!("read the documents once for {settings}: {tokens}\n"));
+                note(format_args!("read the documents once for {settings}: {tokens}\n"));
             }
             Event::Begun(at, of, name) => {
                 self.left = u32::try_from(of - at).unwrap_or(u32::MAX);
-                tell(format_args!("[{at}/{of}] {name}: "));
+                note(format_args!("[{at}/{of}] {name}: "));
             }
-            Event::Kept => tell("already done\n"),
-            Event::Done(Record { dataset, .. }) => {
+            Event::Kept => note("already done\n"),
+            Event::Done(record) => {
+                let dataset = &record.dataset;
                 let (chunks, vectors) = (count(dataset.chunks, "chunk"), count(dataset.texts, "vector"));
                 let reused = dataset.texts_reused;
                 self.made += 1;
@@ -224,8 +225,26 @@ impl Progress {
                 let rest = (elapsed / self.made * self.left).as_secs();
                 let rest = if self.left > 0 { format!(", about {rest} s to go") } else { String::new() };
                 let seconds = elapsed.as_secs();
-                tell(format_args!("{chunks}, {reused} of {vectors} reused, {seconds} s so far{rest}\n"));
+                note(format_args!("{chunks}, {reused} of {vectors} reused, {seconds} s so far{rest}\n"));
+                tracing::info!("{}", details(record));
             }
         }
     }
+}
+
+/// Says more about a dataset.
+#[expect(clippy::cast_precision_loss, reason = "megabytes are shown")]
+fn details(record: &Record) -> String {
+    let DatasetRecord { documents, tokens, truncated, bytes, model, snapshot, .. } = &record.dataset;
+    let mut parts = vec![
+        format!("{} of {}", count(*tokens, "token"), count(*documents, "document")),
+        format!("{} truncated by {model}", count(*truncated, "chunk")),
+        format!("{:.1} MB", *bytes as f64 / 1e6),
+    ];
+    parts.extend(record.index.as_ref().map(|index| format!("indexed in {:.2} s", index.seconds.median)));
+    parts.extend(record.variants.iter().filter(|way| !way.search_ms.is_empty()).map(|way| {
+        let mean = way.search_ms.iter().sum::<f64>() / way.search_ms.len() as f64;
+        format!("{} in {mean:.1} ms", way.name)
+    }));
+    format!("{}; snapshot {snapshot}", parts.join(", "))
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use chunkmill::cli::{print, tell};
+use chunkmill::cli::print;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
@@ -61,11 +61,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
 
 fn warn(made: &Synthesis, wanted: usize) {
     for document in &made.unreadable {
-        tell(format_args!("warning: {} is not in the set: it {}\n", document.doc_id, document.reason));
+        tracing::warn!("{} is not in the set: it {}", document.doc_id, document.reason);
     }
     let questions = made.set.queries.len();
     if questions < wanted {
         let questions = count(questions, "question");
-        tell(format_args!("warning: {questions}, not {wanted}: the documents yield no more\n"));
+        tracing::warn!("{questions}, not {wanted}: the documents yield no more");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use chunkmill::cli::{print, tell};
+use chunkmill::cli::print;
 use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let sets = args.runs.iter().enumerate().map(read).collect::<chunkmill::error::Result<Vec<_>>>()?;
     if sets.iter().any(|set| set.report.cell(&args.of).is_none()) {
-        tell(format_args!("warning: not every run has `{}`, so its parts are not shown\n", args.of));
+        tracing::warn!("not every run has `{}`, so its parts are not shown", args.of);
     }
     for (name, text) in table(&sets, &args.of) {
         let file: &Path = &args.output.join(name);

@@ -299,6 +299,13 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
             at
         } else {
             let info = config.embedder()?.info().clone();
+            tracing::info!(
+                "model {}: {} dimensions, reads {} tokens, {}",
+                info.id,
+                info.dim,
+                info.max_tokens,
+                info.precision
+            );
             known.push((wanted, format!("{} {}", info.fingerprint, info.arithmetic)));
             known.len() - 1
         };

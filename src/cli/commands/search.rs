@@ -110,7 +110,5 @@ fn own(hit: &Hit) -> &str {
 }
 
 fn print_snippet(text: &str, header_path: &str, question: &str, indent: usize) -> anyhow::Result<()> {
-    let width = screen().width.map(|width| width.saturating_sub(indent));
-    let snippet = snippet(text, header_path, question, width);
-    print_line(&Line::default().with(Look::Plain, " ".repeat(indent)).and(snippet))
+    print_line(&snippet(text, header_path, question, indent, screen()))
 }

@@ -147,11 +147,11 @@ fn describe(plan: &Plan, verbose: bool) -> String {
         lines.extend(documents.new.first.iter().map(|id| format!("  new        {id}")));
         lines.extend(documents.changed.first.iter().map(|id| format!("  change     {id}")));
         lines.extend(documents.deleted.first.iter().map(|id| format!("  delete     {id}")));
-        lines.extend(plan.other_files.first.iter().map(|path| format!("  leave out  {path}")));
+        lines.extend(plan.other_files.paths.first.iter().map(|path| format!("  leave out  {path}")));
     } else if documents.deleted.count > 0 {
         lines.push(format!("  delete     {}", documents.deleted));
     }
-    if plan.other_files.count > 0 {
+    if plan.other_files.paths.count > 0 {
         lines.push(left_out(&plan.other_files));
     }
     if documents.passed_over > 0 {

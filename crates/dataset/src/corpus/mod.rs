@@ -10,6 +10,7 @@
 
 mod dataset;
 mod ignored;
+mod list;
 mod others;
 mod special;
 
@@ -22,7 +23,7 @@ use std::str::FromStr;
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chunkmill_base::error::{Error, Result, Skip};
+use chunkmill_base::error::{CONVERTERS, Error, Result, Skip};
 use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_text::document::{DEFAULT_COLLECTION, Layer, MAX_BYTES, Origin, Refusal};
 use ignore::WalkBuilder;
@@ -31,6 +32,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::storage::{Entry, Location};
 use dataset::{MANIFEST, is_dataset, is_manifest};
 use ignored::{IgnoreRules, RULES};
+pub use list::NameList;
 pub use others::OtherFiles;
 use special::{special, special_at, special_rules};
 
@@ -331,7 +333,9 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     if found.sources.is_empty() && found.quarantined.is_empty() {
         let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
         let read = if filter.named.is_empty() {
-            "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (convert PDF, HTML and Office files first, for example with pandoc, MarkItDown or Docling)"
+            &format!(
+                "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (convert PDF, HTML and Office files first, for example with {CONVERTERS})"
+            )
         } else {
             "globs are read as in .gitignore: `*.py` matches in every folder, `/*.py` only at the top"
         };

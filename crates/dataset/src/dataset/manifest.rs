@@ -24,7 +24,7 @@ use chunkmill_text::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
 use super::rows::EdgeRow;
-use super::schema::FloatEncoding;
+use super::schema::{FloatEncoding, Table};
 use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
@@ -115,6 +115,13 @@ pub struct Part {
     pub record: PartRecord,
     /// The part's files, without those of edges.
     pub files: Vec<FileEntry>,
+}
+
+impl Part {
+    /// Returns the part's files of a table.
+    pub(crate) fn of(&self, table: Table) -> impl Iterator<Item = &FileEntry> {
+        self.files.iter().filter(move |file| file.table == table.name())
+    }
 }
 
 /// A spec in the manifest.
@@ -316,13 +323,14 @@ impl Manifest {
         }
     }
 
-    /// Returns the files of part `index`, without those of edges; `None` if the manifest has no parts, or not this
-    /// one.
-    pub fn part(&self, index: usize) -> Option<Part> {
-        let record = self.parts.get(index)?.clone();
-        let of = |folder: &str| self.files.iter().filter(move |file| file.path.starts_with(folder)).nth(index).cloned();
-        let files = ["data/chunks/", "data/documents/", "state/outlines/"].map(of);
-        Some(Part { record, files: files.into_iter().collect::<Option<_>>()? })
+    /// Returns each part with its files, without those of edges; `None` for one that lacks some.
+    pub fn parts_with_files(&self) -> impl Iterator<Item = Option<Part>> {
+        let of = |folder: &'static str| self.files.iter().filter(move |file| file.path.starts_with(folder));
+        let mut tables = ["data/chunks/", "data/documents/", "state/outlines/"].map(of);
+        self.parts.iter().map(move |record| {
+            let files = tables.each_mut().map(|files| files.next().cloned());
+            Some(Part { record: record.clone(), files: files.into_iter().collect::<Option<_>>()? })
+        })
     }
 
     /// Reads the manifest of a dataset.

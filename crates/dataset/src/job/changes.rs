@@ -1,56 +1,17 @@
 //! What a run changes: which documents are new, changed or gone, and how many chunks come, go and stay. People read it
 //! after an update; a copy of the dataset elsewhere is brought up to date by it.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fmt;
+use std::collections::HashMap;
 
 use chunkmill_base::error::Result;
 use serde::{Deserialize, Serialize};
 
 use super::parts::PartWork;
-use crate::dataset::{Dataset, FileEntry, Table};
-
-/// Number of ids that are kept of a list.
-const KEPT: usize = 1000;
-
-/// Number of ids that are shown of a list.
-const SHOWN: usize = 5;
+use crate::corpus::NameList;
+use crate::dataset::{Dataset, FileEntry, Part, Table};
 
 /// Largest number of chunks whose changes are counted: 16 bytes each are kept.
 const MOST_CHUNKS: u64 = 20_000_000;
-
-/// Some documents: how many, and which.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DocumentList {
-    /// Number of documents.
-    pub count: u64,
-    /// The first 1,000 of their ids, in order.
-    pub first: BTreeSet<String>,
-}
-
-impl DocumentList {
-    pub(super) fn add(&mut self, id: &str) {
-        self.count += 1;
-        if self.first.len() < KEPT || self.first.last().is_some_and(|last| id < last.as_str()) {
-            self.first.insert(id.to_owned());
-            if self.first.len() > KEPT {
-                self.first.pop_last();
-            }
-        }
-    }
-}
-
-/// The first ids, and how many more there are.
-impl fmt::Display for DocumentList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<&str> = self.first.iter().take(SHOWN).map(String::as_str).collect();
-        f.write_str(&shown.join(", "))?;
-        match self.count.saturating_sub(shown.len() as u64) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
-}
 
 /// The documents of a corpus, compared with a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,13 +19,13 @@ pub struct DocumentChanges {
     /// Number of documents in the corpus.
     pub discovered: u64,
     /// Documents in the corpus but not in the dataset.
-    pub new: DocumentList,
+    pub new: NameList,
     /// Documents in both, with different contents.
-    pub changed: DocumentList,
+    pub changed: NameList,
     /// Number of documents in both, with the same contents.
     pub unchanged: u64,
     /// Documents in the dataset only.
-    pub deleted: DocumentList,
+    pub deleted: NameList,
     /// Number of documents in the corpus that are quarantined without being read: too large, a symbolic link.
     pub passed_over: u64,
 }
@@ -91,7 +52,7 @@ pub(super) struct Comparison<'d> {
 
 impl<'d> Comparison<'d> {
     /// `parts` is the number of parts to compare, `deleted` the documents that the corpus does not have.
-    pub(super) fn new(dataset: Option<&'d Dataset>, parts: usize, deleted: DocumentList) -> Self {
+    pub(super) fn new(dataset: Option<&'d Dataset>, parts: usize, deleted: NameList) -> Self {
         let dataset = dataset.filter(|dataset| !dataset.manifest().parts.is_empty());
         let all = dataset.filter(|dataset| dataset.manifest().parts.len() != parts);
         // A damaged dataset must not stop the run that replaces it.
@@ -99,17 +60,18 @@ impl<'d> Comparison<'d> {
         Self { dataset, all, changes: DocumentChanges { deleted, ..DocumentChanges::default() } }
     }
 
-    /// Compares a part and returns, for each of its sources, whether the dataset has the same content. A part that
-    /// exists already has no changed documents, not even among those that cannot be read.
+    /// Compares a part and returns, for each of its sources, whether the dataset has the same content. `before` is the
+    /// part of the dataset with its number. A part that exists already has no changed documents, not even among those
+    /// that cannot be read.
     pub(super) fn part(
         &mut self,
-        index: usize,
         part: &PartWork,
         contents: &[Option<String>],
+        before: Option<&Part>,
         is_there: bool,
     ) -> Vec<bool> {
         let here = match (self.dataset, &self.all) {
-            (Some(dataset), None) if !is_there => of_part(dataset, index),
+            (Some(dataset), None) if !is_there => of_part(dataset, before),
             _ => HashMap::new(),
         };
         let known = self.all.as_ref().unwrap_or(&here);
@@ -132,10 +94,8 @@ impl<'d> Comparison<'d> {
 }
 
 /// Returns the content hash of each document of a part.
-fn of_part(dataset: &Dataset, index: usize) -> HashMap<String, String> {
-    let part = dataset.manifest().part(index);
-    let files = part.iter().flat_map(|part| &part.files).filter(|file| file.table == Table::Documents.name());
-    contents(dataset, files).unwrap_or_default()
+fn of_part(dataset: &Dataset, part: Option<&Part>) -> HashMap<String, String> {
+    contents(dataset, part.into_iter().flat_map(|part| part.of(Table::Documents))).unwrap_or_default()
 }
 
 fn contents<'f>(dataset: &Dataset, files: impl Iterator<Item = &'f FileEntry>) -> Result<HashMap<String, String>> {
@@ -164,39 +124,37 @@ impl ReplacedChunks {
     pub(super) fn read(dataset: Option<&Dataset>, is_kept: impl Fn(usize) -> bool) -> Option<Self> {
         let mut replaced = Self { chunks: HashMap::new(), kept: 0 };
         let Some(dataset) = dataset else { return Some(replaced) };
-        let manifest = dataset.manifest();
-        let chunks = |index: usize| manifest.parts[index].counts.chunks;
-        let (kept, open): (Vec<usize>, Vec<usize>) = (0..manifest.parts.len()).partition(|&index| is_kept(index));
-        if open.iter().map(|&index| chunks(index)).sum::<u64>() > MOST_CHUNKS {
+        let mut open = 0;
+        for (index, part) in dataset.manifest().parts.iter().enumerate() {
+            *(if is_kept(index) { &mut replaced.kept } else { &mut open }) += part.counts.chunks;
+        }
+        if open > MOST_CHUNKS {
             return None;
         }
-        replaced.kept = kept.into_iter().map(chunks).sum();
-        for index in open {
-            for_each_chunk(dataset, index, |key| *replaced.chunks.entry(key).or_default() += 1).ok()?;
-        }
+        for_each_chunk(dataset, is_kept, |key| *replaced.chunks.entry(key).or_default() += 1).ok()?;
         Some(replaced)
     }
 
     /// Compares them with the chunks of the dataset that the run made.
     pub(super) fn compare(mut self, dataset: &Dataset, is_kept: impl Fn(usize) -> bool) -> Result<ChunkChanges> {
         let mut changes = ChunkChanges { kept: self.kept, ..ChunkChanges::default() };
-        for index in (0..dataset.manifest().parts.len()).filter(|&index| !is_kept(index)) {
-            for_each_chunk(dataset, index, |key| match self.chunks.get_mut(&key) {
-                Some(left @ 1..) => {
-                    *left -= 1;
-                    changes.kept += 1;
-                }
-                _ => changes.added += 1,
-            })?;
-        }
+        for_each_chunk(dataset, is_kept, |key| match self.chunks.get_mut(&key) {
+            Some(left @ 1..) => {
+                *left -= 1;
+                changes.kept += 1;
+            }
+            _ => changes.added += 1,
+        })?;
         changes.removed = self.chunks.values().sum();
         Ok(changes)
     }
 }
 
-fn for_each_chunk(dataset: &Dataset, index: usize, mut each: impl FnMut([u8; 16])) -> Result<()> {
-    let part = dataset.manifest().part(index);
-    for file in part.iter().flat_map(|part| &part.files).filter(|file| file.table == Table::Chunks.name()) {
+/// Calls a function with the hash of each chunk that is not in the parts to keep.
+fn for_each_chunk(dataset: &Dataset, is_kept: impl Fn(usize) -> bool, mut each: impl FnMut([u8; 16])) -> Result<()> {
+    let parts = dataset.manifest().parts_with_files().enumerate().filter(|(index, _)| !is_kept(*index));
+    let parts: Vec<Part> = parts.filter_map(|(_, part)| part).collect();
+    for file in parts.iter().flat_map(|part| part.of(Table::Chunks)) {
         for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
             let [ids, hashes] = batch?;
             for (id, hash) in ids.iter().flatten().zip(hashes.iter().flatten()) {

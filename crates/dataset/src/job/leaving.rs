@@ -4,9 +4,9 @@
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 
-use super::changes::DocumentList;
 use super::job::Job;
 use super::parts::PartWork;
+use crate::corpus::NameList;
 use crate::dataset::{Dataset, Table, file_of};
 use crate::storage::Location;
 
@@ -15,20 +15,15 @@ use crate::storage::Location;
 ///
 /// # Errors
 /// [`Error::Setting`] if they are more than half of the dataset and the job does not allow that.
-pub(super) fn leaving(
-    job: &Job,
-    out: &Location,
-    dataset: Option<&Dataset>,
-    parts: &[PartWork],
-) -> Result<DocumentList> {
-    let Some(dataset) = dataset else { return Ok(DocumentList::default()) };
+pub(super) fn leaving(job: &Job, out: &Location, dataset: Option<&Dataset>, parts: &[PartWork]) -> Result<NameList> {
+    let Some(dataset) = dataset else { return Ok(NameList::default()) };
     let stays = |id: &str| {
         let part = &parts[file_of(id, parts.len())];
         part.sources.binary_search_by(|source| (*source.origin.doc_id).cmp(id)).is_ok()
             || part.passed_over.iter().any(|row| row.doc_id == id)
     };
     let read = || {
-        let (mut all, mut leaving) = (0_u64, DocumentList::default());
+        let (mut all, mut leaving) = (0_u64, NameList::default());
         for file in dataset.files(Table::Documents) {
             for batch in dataset.read_texts(file, ["doc_id"])? {
                 let [column] = batch?;
@@ -38,7 +33,7 @@ pub(super) fn leaving(
         }
         Ok::<_, Error>((all, leaving))
     };
-    let Ok((all, leaving)) = read() else { return Ok(DocumentList::default()) };
+    let Ok((all, leaving)) = read() else { return Ok(NameList::default()) };
     if 2 * leaving.count > all && !job.allow_shrink {
         return Err(Error::setting(
             out.to_string(),

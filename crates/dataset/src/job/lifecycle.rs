@@ -203,13 +203,14 @@ impl Change {
         staging.keep(|_, _| false)?;
         let manifest = dataset.manifest();
         let mut all = Vec::with_capacity(manifest.output.files);
+        let mut before = manifest.parts_with_files();
         for index in 0..manifest.output.files {
             let damaged = |problem: &str| Error::Dataset {
                 path: dataset.root().path().to_owned(),
                 problem: format!("part {index} {problem}"),
                 help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
             };
-            let part = manifest.part(index).ok_or_else(|| damaged("is not in the manifest"))?;
+            let part = before.next().flatten().ok_or_else(|| damaged("is not in the manifest"))?;
             if !parts.contains(&index) {
                 all.push(part);
                 continue;

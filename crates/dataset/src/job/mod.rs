@@ -41,7 +41,7 @@ mod shards;
 mod table;
 mod tally;
 
-pub use changes::{ChunkChanges, DocumentChanges, DocumentList};
+pub use changes::{ChunkChanges, DocumentChanges};
 pub use event::{Event, Watcher};
 pub use job::Job;
 pub use lifecycle::{ChangeCounts, delete, promote};

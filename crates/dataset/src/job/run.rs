@@ -12,7 +12,6 @@ use super::changes::{Comparison, ReplacedChunks};
 use super::event::{Event, Watcher};
 use super::job::Job;
 use super::leaving::leaving;
-use super::parts::PartWork;
 use super::report::Report;
 use super::reuse::Earlier;
 use super::{inputs, parts, publish};
@@ -48,24 +47,24 @@ pub fn run(
     // Parts that exist already and are still valid.
     let recipe = inputs::InputRecipe::new(job, embedder.info());
     let mut comparison = Comparison::new(earlier.as_ref(), parts.len(), deleted);
-    let is_same = |index: usize, work: &PartWork| {
-        let part = earlier.as_ref().and_then(|dataset| dataset.manifest().part(index));
-        part.is_some_and(|part| parts::is_usable(job, work, &part))
-    };
-    for (index, part) in parts.iter_mut().enumerate() {
+    let mut before: Vec<Option<Part>> =
+        earlier.iter().flat_map(|dataset| dataset.manifest().parts_with_files()).collect();
+    before.resize(parts.len(), None);
+    let mut same = Vec::with_capacity(parts.len());
+    for (part, before) in parts.iter_mut().zip(&before) {
         let contents = part.look(&recipe)?;
-        comparison.part(index, part, &contents, is_same(index, part));
+        let is_same = before.as_ref().is_some_and(|before| parts::is_usable(job, part, before));
+        comparison.part(part, &contents, before.as_ref(), is_same);
+        same.push(is_same);
     }
     let (documents, is_update) = (comparison.changes, earlier.is_some());
-    let same: Vec<bool> = parts.iter().enumerate().map(|(index, work)| is_same(index, work)).collect();
     let is_kept = |index: usize| same.get(index).copied().unwrap_or_default();
     let replaced = ReplacedChunks::read(earlier.as_ref(), is_kept);
     let earlier = earlier.filter(|_| !job.fresh);
-    let in_place = |(index, work): (usize, &PartWork)| {
-        let part = earlier.as_ref()?.manifest().part(index)?;
-        (parts::is_usable(job, work, &part) && staging.is_in_place(&part)).then_some(part)
+    let in_place = |(part, &is_same): (Option<Part>, &bool)| {
+        part.filter(|part| is_same && !job.fresh && staging.is_in_place(part))
     };
-    let mut finished: Vec<Option<Part>> = parts.iter().enumerate().map(in_place).collect();
+    let mut finished: Vec<Option<Part>> = before.into_iter().zip(&same).map(in_place).collect();
     staging.keep(|index, part| {
         let is_open = finished.get(index).is_some_and(Option::is_none);
         !job.fresh && is_open && parts::is_usable(job, &parts[index], part)

@@ -223,14 +223,15 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     let mut comparison = Comparison::new(dataset.as_ref(), parts.len(), deleted);
     let mut to_embed: Vec<Source> = Vec::new();
     let mut planned = Vec::new();
-    for (index, part) in parts.iter_mut().enumerate() {
+    let mut before = dataset.iter().flat_map(|dataset| dataset.manifest().parts_with_files());
+    for part in &mut parts {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         let contents = part.look(&recipe)?;
-        let there = dataset.as_ref().and_then(|dataset| dataset.manifest().part(index));
-        let is_there = there.is_some_and(|there| parts::is_usable(job, part, &there));
-        let same = comparison.part(index, part, &contents, is_there);
+        let before = before.next().flatten();
+        let is_there = before.as_ref().is_some_and(|before| parts::is_usable(job, part, before));
+        let same = comparison.part(part, &contents, before.as_ref(), is_there);
         let is_open =
             |(source, same): (&Source, bool)| (!(is_there || (same && keeps_vectors))).then(|| source.clone());
         to_embed.extend(part.sources.iter().zip(same).filter_map(is_open));
@@ -378,7 +379,9 @@ pub fn run_shard(
         }
     };
     let committed = |manifest: &Manifest| {
-        let parts: Vec<_> = plan.shard(shard).filter_map(|(index, _)| Some((index, manifest.part(index)?))).collect();
+        let mine: BTreeSet<usize> = plan.shard(shard).map(|(index, _)| index).collect();
+        let parts = manifest.parts_with_files().enumerate().filter(|(index, _)| mine.contains(index));
+        let parts: Vec<_> = parts.filter_map(|(index, part)| Some((index, part?))).collect();
         receipt(&parts, 0, 0, true)
     };
     if let Some(manifest) = plan.committed(out)? {
@@ -496,11 +499,11 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
     }
     let dataset = Dataset::find(out)?;
     let wants = |index: usize, part: &Part| plan.wants(index, &part.record);
-    let in_place = |index| {
-        let part = dataset.as_ref()?.manifest().part(index)?;
-        (wants(index, &part) && staging.is_in_place(&part)).then_some(part)
-    };
-    let mut parts: Vec<Option<Part>> = (0..plan.parts.len()).map(in_place).collect();
+    let before = dataset.iter().flat_map(|dataset| dataset.manifest().parts_with_files()).enumerate();
+    let in_place =
+        |(index, part): (usize, Option<Part>)| part.filter(|part| wants(index, part) && staging.is_in_place(part));
+    let mut parts: Vec<Option<Part>> = before.map(in_place).take(plan.parts.len()).collect();
+    parts.resize(plan.parts.len(), None);
     staging.keep(wants)?;
     staging.adopt(&id, wants)?;
     for (&index, part) in staging.finished() {
