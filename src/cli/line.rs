@@ -15,7 +15,8 @@ const MOST_FOLDERS: usize = 200;
 
 /// How a part of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub enum Look {
+    /// Like any other text.
     Plain,
     /// The place of a text.
     Place,
@@ -55,32 +56,35 @@ pub(super) struct Screen {
 
 /// A line in parts.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line {
+pub struct Line {
     parts: Vec<(Look, String, Option<Url>)>,
 }
 
 impl Line {
     /// Adds a part.
-    pub(super) fn with(mut self, look: Look, text: impl Display) -> Self {
+    #[must_use]
+    pub fn with(mut self, look: Look, text: impl Display) -> Self {
         self.parts.push((look, text.to_string(), None));
         self
     }
 
     /// Adds a place in a document, which leads to its file if it is here.
-    pub(super) fn with_place(mut self, place: impl Display, path: &str) -> Self {
+    #[must_use]
+    pub fn with_place(mut self, place: impl Display, path: &str) -> Self {
         let target = here(Path::new(path)).and_then(|file| Url::from_file_path(file).ok());
         self.parts.push((Look::Place, place.to_string(), target));
         self
     }
 
     /// Adds the parts of another line.
-    pub(super) fn and(mut self, other: Self) -> Self {
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
         self.parts.extend(other.parts);
         self
     }
 
     /// Returns the number of columns it takes.
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.parts.iter().map(|(_, text, _)| columns(text)).sum()
     }
 

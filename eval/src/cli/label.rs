@@ -11,7 +11,7 @@ use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
 use crate::data::files::refuse_inside;
-use crate::labels::ask::{Proposer, QuestionFile, SessionOutcome, session};
+use crate::labels::ask::{Answers, Proposer, QuestionFile, SessionOutcome, is_name, session};
 use crate::labels::import::{Documents, documents, write_documents};
 use crate::labels::set::{CORPUS, commit, settle, stage, was_interrupted};
 
@@ -30,16 +30,27 @@ pub(super) struct Args {
     /// Folder of the set: new, empty, or a set to extend
     #[arg(short = 'o', long = "output", value_name = "SET")]
     set: PathBuf,
+    /// Your name, if several people answer the same questions. You do not see their answers, and the summary says how far
+    /// you agree
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    by: Option<String>,
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
     threads: ThreadFlags,
 }
 
+/// Reads a person's name.
+fn name(text: &str) -> Result<String, String> {
+    let problem = "a name has up to 40 letters, digits, `-`, `_` or `.`, and begins with a letter or digit";
+    if is_name(text) { Ok(text.to_owned()) } else { Err(problem.to_owned()) }
+}
+
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let questions = QuestionFile::read(&args.questions)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
-    let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
+    let config = flags.or(Options::from_env()?).resolve()?;
+    let (outcome, answers) = label(&args.documents, &questions, &args.set, config, args.by)?;
     let SessionOutcome { labelled, unanswered, open, no_answer } = outcome;
     if no_answer && !io::stdin().is_terminal() {
         return Err(Error::setting(
@@ -52,6 +63,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let (set, labelled) = (args.set.display(), count(labelled, "question"));
     let next = if open > 0 { "; run the same command to go on" } else { "" };
     print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left{next}"))?;
+    for (other, agreement) in answers.agreement()? {
+        print(format_args!("{} and {other}: {}", answers.by().unwrap_or_default(), agreement.describe()))?;
+    }
     Ok(exit::DONE)
 }
 
@@ -61,11 +75,14 @@ pub(super) fn label(
     questions: &QuestionFile,
     set: &Path,
     config: Config,
-) -> anyhow::Result<SessionOutcome> {
+    by: Option<String>,
+) -> anyhow::Result<(SessionOutcome, Answers)> {
     prepare(roots, set)?;
     tell("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
-    session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
+    let mut answers = Answers::open(set, questions, proposer.corpus(), by)?;
+    let outcome = session(&proposer, &mut answers, &mut io::stdin().lock())?;
+    Ok((outcome, answers))
 }
 
 /// Adds the documents to a set that has none yet, all of them at once.

@@ -1,0 +1,1 @@
+//! Asks a person in a browser.
