@@ -26,6 +26,7 @@ mod import;
 mod import_hub;
 mod import_sets;
 mod label;
+mod label_page;
 mod labels;
 mod lost;
 mod messages;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, print, tell};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
@@ -11,13 +12,16 @@ use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
 use crate::data::files::refuse_inside;
+use crate::labels::ask::page::Page;
 use crate::labels::ask::{Answers, Proposer, QuestionFile, SessionOutcome, is_name, session};
 use crate::labels::import::{Documents, documents, write_documents};
 use crate::labels::set::{CORPUS, commit, settle, stage, was_interrupted};
 
 /// Shown below the help.
-const EXAMPLES: &str = "Example:\n\
-\x20 chunkmill-eval label docs --questions questions.txt -o set";
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill-eval label docs --questions questions.txt -o set\n\
+\x20 chunkmill-eval label docs --questions questions.txt -o set --web\n\
+\x20 chunkmill-eval label --questions questions.txt -o set --by ann";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,6 +38,12 @@ pub(super) struct Args {
     /// you agree
     #[arg(long, value_name = "NAME", value_parser = name)]
     by: Option<String>,
+    /// Ask in a browser instead of at the terminal: a page of this machine alone, whose address is printed
+    #[arg(long)]
+    web: bool,
+    /// Port of the page [default: any that is free]
+    #[arg(long, value_name = "N", requires = "web")]
+    port: Option<u16>,
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
@@ -50,7 +60,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let questions = QuestionFile::read(&args.questions)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
     let config = flags.or(Options::from_env()?).resolve()?;
-    let (outcome, answers) = label(&args.documents, &questions, &args.set, config, args.by)?;
+    let (outcome, answers) = if args.web {
+        let (proposer, answers) = begin(&args.documents, &questions, &args.set, config, args.by)?;
+        let page = Page::new(args.port.unwrap_or_default())?;
+        ctrlc::set_handler(page.stopper()).context("cannot watch for Ctrl-C")?;
+        tell(format_args!("open {} in a browser; Ctrl-C ends\n", page.address()));
+        let answers = page.run(proposer, answers)?;
+        (answers.outcome(), answers)
+    } else {
+        label(&args.documents, &questions, &args.set, config, args.by)?
+    };
     let SessionOutcome { labelled, unanswered, open, no_answer } = outcome;
     if no_answer && !io::stdin().is_terminal() {
         return Err(Error::setting(
@@ -77,12 +96,24 @@ pub(super) fn label(
     config: Config,
     by: Option<String>,
 ) -> anyhow::Result<(SessionOutcome, Answers)> {
+    let (proposer, mut answers) = begin(roots, questions, set, config, by)?;
+    let outcome = session(&proposer, &mut answers, &mut io::stdin().lock())?;
+    Ok((outcome, answers))
+}
+
+/// Adds the documents to the set if it has none, and reads what was answered before.
+fn begin(
+    roots: &[Root],
+    questions: &QuestionFile,
+    set: &Path,
+    config: Config,
+    by: Option<String>,
+) -> anyhow::Result<(Proposer, Answers)> {
     prepare(roots, set)?;
     tell("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
-    let mut answers = Answers::open(set, questions, proposer.corpus(), by)?;
-    let outcome = session(&proposer, &mut answers, &mut io::stdin().lock())?;
-    Ok((outcome, answers))
+    let answers = Answers::open(set, questions, proposer.corpus(), by)?;
+    Ok((proposer, answers))
 }
 
 /// Adds the documents to a set that has none yet, all of them at once.
