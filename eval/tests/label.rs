@@ -305,7 +305,7 @@ fn proposals(said: &str) -> Vec<(String, String)> {
     // The answers are not shown, so a line may follow a prompt.
     for line in said.lines().map(|line| line.trim_start_matches("> ")) {
         let number = line.trim_start().split("  ").next().unwrap_or_default();
-        if line.starts_with("  ") && !line.starts_with("     ") && number.parse::<usize>().is_ok() {
+        if line.starts_with(' ') && !line.starts_with("     ") && number.parse::<usize>().is_ok() {
             found.push((line.trim().to_owned(), String::new()));
         } else if let (Some(text), Some((_, found))) = (line.strip_prefix("     "), found.last_mut()) {
             let between = if found.is_empty() { "" } else { "\n" };

@@ -202,7 +202,7 @@ fn no_request_ends_the_session_or_writes_a_label_that_is_none() {
     // The session still works.
     assert_eq!(session.act(&place("0", "9", "\"typed\"")).0, 200);
     let (status, answer) = session.own("/question?at=0&words=%F0%9F%94%92");
-    assert!(status == 200 && answer.contains("# Backups"), "{answer}");
+    assert!(status == 200 && answer.contains("\"start\":0,\"end\":9"), "{answer}");
     // Ctrl-C ends it like the button.
     let interrupted = Command::new("kill").args(["-INT", &session.child.id().to_string()]).status().unwrap();
     assert!(interrupted.success());

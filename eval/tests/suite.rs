@@ -38,6 +38,7 @@ mod programs;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod questions;
 mod race;
 mod regression;
 mod render;

@@ -96,7 +96,7 @@ impl Answers {
             }
         };
         let known = known.into_iter().map(|query| (query.id.clone(), query)).collect();
-        // What the set had without a name is not asked again.
+        // Questions that the set had without a name are not asked again.
         let is_asked = |asked: &&OpenQuestion| !nameless.iter().any(|query| query.text == asked.text);
         let questions = questions.plain.iter().filter(is_asked).cloned().collect();
         let answers =

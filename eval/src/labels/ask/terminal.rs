@@ -111,7 +111,7 @@ pub fn session(proposer: &Proposer, answers: &mut Answers, input: &mut dyn BufRe
 struct Asked<'p> {
     proposer: &'p Proposer,
     question: String,
-    /// What was searched for last.
+    /// The words of the last search.
     words: String,
     proposals: Vec<Proposal>,
     shown: usize,

@@ -1,4 +1,4 @@
-//! What the page and the program tell each other, as JSON. Places are in bytes, and a text with marked words is a list of
+//! The messages between the page and the program, as JSON. Places are in bytes, and a text with marked words is a list of
 //! pieces, so neither side counts characters of the other.
 
 use std::collections::BTreeSet;
@@ -128,7 +128,7 @@ fn pieces<'t>(text: &'t str, marks: &[Range<usize>]) -> Vec<(&'t str, bool)> {
     pieces
 }
 
-/// What a person did.
+/// An action of the person.
 #[derive(Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Act {

@@ -1,4 +1,4 @@
-//! Asks a person in a browser: a local page with the question, its proposals, and the document beside them.
+//! Asks a person in a browser: a local page with the question, its proposals, and the document next to them.
 //!
 //! The program listens on the loopback interface alone. The address has a random part, and a request without it is
 //! refused, so no other user and no other page can read the documents or answer. Requests that name another host, as

@@ -21,7 +21,7 @@ let focused = -1;
 let chosen = [];
 let opened = null;
 let selected = null;
-let busy = false;
+let queue = Promise.resolve();
 
 const get = async (path, params = {}) => {
   const reply = await fetch(`${path}?${new URLSearchParams(params)}`);
@@ -41,17 +41,16 @@ const say = (text, problem = false) => {
   clearTimeout(silence);
   silence = setTimeout(() => { $('status').textContent = ''; }, problem ? 8000 : 2500);
 };
-/** Does one thing after the other, and says what went wrong. */
-const doing = (what) => async (...args) => {
-  if (busy) return;
-  busy = true;
-  try {
-    await what(...args);
-  } catch (error) {
+/**
+ * Does one thing after the other, and says what went wrong. A thing that was meant for a question is not done if another
+ * one is shown when its turn comes: a key that is pressed twice must not answer two questions.
+ */
+const doing = (what) => (...args) => {
+  const here = at;
+  queue = queue.then(() => (at === here ? what(...args) : undefined)).catch((error) => {
     say(error instanceof TypeError ? 'The program has ended. Run the same command to go on.' : error.message, true);
-  } finally {
-    busy = false;
-  }
+  });
+  return queue;
 };
 
 const lines_of = ({ line, last_line }) => (line === last_line ? `${line}` : `${line}–${last_line}`);
@@ -313,7 +312,7 @@ const read_selection = () => {
   if (!selected) return;
   const line = (unit) => opened.text.slice(0, unit).split(/\r\n|\n|\r/).length;
   Object.assign(selected, { line: line(selected.from), last_line: line(selected.to) });
-  $('use').replaceChildren(`Use ${selected.line === selected.last_line ? 'line' : 'lines'} ${lines_of(selected)} as evidence`, make('kbd', { textContent: 'a' }));
+  $('use').replaceChildren(`Use ${selected.line === selected.last_line ? 'line' : 'lines'} ${lines_of(selected)} as evidence `, make('kbd', { textContent: 'a' }));
 };
 const use_selection = () => {
   if (!selected || at < 0) return;

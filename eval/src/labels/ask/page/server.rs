@@ -30,7 +30,7 @@ pub struct Page {
     done: (Sender<()>, Receiver<()>),
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct Shared {
     proposer: Proposer,
     /// The answers, until the session ends.
