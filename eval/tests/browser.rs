@@ -21,12 +21,13 @@ use crate::example;
 const NAMES: [&str; 5] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
 
 /// A browser, and the folder of its own libraries and fonts if it was downloaded.
-struct Browser {
-    program: PathBuf,
-    own: Option<PathBuf>,
+pub struct Browser {
+    pub program: PathBuf,
+    pub own: Option<PathBuf>,
 }
 
-fn script(name: &str) -> Command {
+/// Returns a command that runs a script of this folder with Node.
+pub fn script(name: &str) -> Command {
     let mut node = Command::new("node");
     node.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(name));
     node
@@ -34,7 +35,7 @@ fn script(name: &str) -> Command {
 
 /// Returns `None` and prints the reason if there is no browser. With `CHUNKMILL_REQUIRE_ALL`, the test fails
 /// instead.
-fn browser() -> Option<Browser> {
+pub fn browser() -> Option<Browser> {
     let has_node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
     if has_node && let Some(browser) = installed().or_else(fetched) {
         return Some(browser);
@@ -70,7 +71,7 @@ fn fetched() -> Option<Browser> {
 }
 
 /// Returns the file of axe-core, or `None` like [`browser`].
-fn axe() -> Option<PathBuf> {
+pub fn axe() -> Option<PathBuf> {
     static FETCHING: Mutex<()> = Mutex::new(());
     let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe-4.14.1");

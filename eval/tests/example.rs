@@ -199,6 +199,7 @@ fn frame() -> Report {
             states: BTreeMap::from([("valid".to_owned(), 168), ("moved".to_owned(), 4)]),
             synthetic: false,
             proposed: 0,
+            unanswered: 0,
         },
         scoring: Scoring {
             primary: PRIMARY.to_owned(),
@@ -230,7 +231,13 @@ fn metric(name: &str, title: &str, meaning: &str, higher_is_better: bool) -> Met
 
 fn question(at: usize) -> QueryRecord {
     let tags = vec![if at.is_multiple_of(2) { "paraphrase" } else { "exact" }.to_owned()];
-    QueryRecord { id: format!("q{:03}", at + 1), text: ASKED[at % ASKED.len()].to_owned(), tags, cluster: Some(at / 2) }
+    QueryRecord {
+        id: format!("q{:03}", at + 1),
+        text: ASKED[at % ASKED.len()].to_owned(),
+        tags,
+        cluster: Some(at / 2),
+        unanswered: false,
+    }
 }
 
 fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) -> Cell {

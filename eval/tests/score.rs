@@ -231,3 +231,47 @@ fn questions_whose_evidence_begins_near_each_other_are_one_cluster() {
     let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
     assert_eq!(judge.clusters(), [0, 0, 1, 2, 0]);
 }
+
+/// Hanley & McNeil's area under the curve is the mean over the questions without an answer.
+#[test]
+fn questions_without_an_answer_are_told_apart_by_the_best_score() {
+    let line = |id: &str| format!(r#"{{"query_id":"{id}","query":"?","references":[{{"doc_id":"a.md"}}]}}"#);
+    let none = |id: &str| format!(r#"{{"query_id":"{id}","query":"?","unanswered":true}}"#);
+    let gone = r#"{"query_id":"g","query":"?","references":[{"doc_id":"gone.md"}]}"#.to_owned();
+    // They need not be last in the set.
+    let queries = [none("u"), line("a"), line("b"), gone, none("v"), line("c")];
+    let set = folder(&[("corpus/a.md", TEXT), ("queries.jsonl", &queries.join("\n"))]);
+    let labelled = Labelled::read(set.path()).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
+    assert_eq!(Vec::from_iter(judge.queries()), [1, 2, 5]);
+    assert_eq!(judge.unanswered(), [0, 4]);
+    let chunks = Chunks::new(&judge, &["a.md".to_owned()], &[ChunkPlace { doc: 0, start: 0, end: 20, tokens: 5 }]);
+    let answer = |scores: &[f32]| Answer {
+        rows: vec![0; scores.len()],
+        scores: scores.to_vec(),
+        documents: vec![0],
+        ..Answer::default()
+    };
+    // The fourth question's evidence is gone, so its score counts for nothing.
+    let answers = [&[0.5, 0.4][..], &[0.9], &[0.5], &[7.0], &[], &[0.7]].map(answer);
+    let (values, _) = score(&judge, &chunks, &answers, 5, &ScoringOptions::default());
+    let told = &values["no_answer_told_apart"];
+    assert_eq!(told[..3], [None, None, None]);
+    close(told[3], 2.5 / 3.0);
+    close(told[4], 1.0);
+    for (name, column) in values.iter().filter(|(name, _)| *name != "no_answer_told_apart") {
+        assert_eq!((column.len(), &column[3..]), (5, &[None, None][..]), "{name}");
+    }
+    // Without questions of this kind there is no such metric.
+    let set = folder(&[("corpus/a.md", TEXT), ("queries.jsonl", &line("a"))]);
+    let labelled = Labelled::read(set.path()).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
+    assert!(
+        !score(&judge, &chunks, &[answer(&[0.5])], 5, &ScoringOptions::default())
+            .0
+            .contains_key("no_answer_told_apart")
+    );
+    // It compares questions, so it cannot choose a setting.
+    let options = ScoringOptions { primary: Some("no_answer_told_apart".to_owned()), ..ScoringOptions::default() };
+    assert!(options.check("sweep.toml").is_err());
+}

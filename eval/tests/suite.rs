@@ -26,6 +26,7 @@ mod import;
 mod import_hub;
 mod import_sets;
 mod label;
+mod label_page;
 mod labels;
 mod lost;
 mod messages;
@@ -37,6 +38,7 @@ mod programs;
 mod properties;
 #[path = "../../tests/python.rs"]
 mod python;
+mod questions;
 mod race;
 mod regression;
 mod render;

@@ -552,6 +552,53 @@ fn labels_of_whole_documents_have_a_verdict() {
     assert_eq!(eval(&["gate", arg(&out), "--baseline", arg(&baseline)]).0, 0);
 }
 
+/// Questions that the documents do not answer have one figure, and change no other.
+#[test]
+fn questions_without_an_answer_change_no_other_figure() {
+    let folder = TempDir::new().unwrap();
+    let text = "[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = ['recursive', 'ragdocs']\n";
+    let file = file(&folder, text);
+    let mut reports = Vec::new();
+    for unanswered in [0, 3] {
+        let (set, out) =
+            (folder.path().join(format!("set-{unanswered}")), folder.path().join(format!("run-{unanswered}")));
+        fs::create_dir_all(set.join("corpus")).unwrap();
+        let mut lines = Vec::new();
+        for at in 0..25 {
+            fs::write(set.join(format!("corpus/{at}.md")), format!("# Page {at}\n\nThe number {at} is kept here.\n"))
+                .unwrap();
+            let reference = format!(r#"{{"doc_id":"{at}.md","text":"The number {at} is kept here."}}"#);
+            lines.push(format!(r#"{{"query_id":"q{at}","query":"where is number {at}","references":[{reference}]}}"#));
+        }
+        for at in 0..unanswered {
+            lines.insert(at, format!(r#"{{"query_id":"u{at}","query":"who painted the door","unanswered":true}}"#));
+        }
+        fs::write(set.join("queries.jsonl"), lines.join("\n")).unwrap();
+        let (code, _, said) = sweep(&set, &file, &out, &[]);
+        assert_eq!(code, 0, "{said}");
+        let baseline = folder.path().join(format!("baseline-{unanswered}.json"));
+        assert_eq!(eval(&["baseline", arg(&out), "-o", arg(&baseline)]).0, 0);
+        let (code, out, said) = eval(&["gate", arg(&out), "--baseline", arg(&baseline)]);
+        assert!(code == 0 && out.contains("25 questions"), "{out}{said}");
+        reports.push(Report::read(&folder.path().join(format!("run-{unanswered}"))).unwrap());
+    }
+    let [without, with] = [&reports[0], &reports[1]];
+    assert_eq!((with.labels.queries, with.labels.scored, with.labels.unanswered), (25, 25, 3));
+    assert_eq!((with.queries.len(), with.queries.iter().filter(|query| query.unanswered).count()), (28, 3));
+    assert!(with.queries[25..].iter().all(|query| query.unanswered));
+    assert_eq!(with.verdict, without.verdict);
+    for (cell, before) in with.cells.iter().zip(&without.cells) {
+        for (name, values) in &before.values {
+            assert_eq!(&cell.values[name][..25], values, "{} {name}", cell.id);
+            assert!(cell.values[name][25..].iter().all(Option::is_none), "{} {name}", cell.id);
+            assert_eq!(cell.metrics[name], before.metrics[name], "{} {name}", cell.id);
+        }
+        let told = cell.metrics["no_answer_told_apart"];
+        assert!((0.0..=1.0).contains(&told.mean) && told.lo <= told.mean, "{told:?}");
+    }
+    assert!(with.metric("no_answer_told_apart").is_some() && without.metric("no_answer_told_apart").is_none());
+}
+
 /// An unreadable baseline is reported at once, not after hours.
 #[test]
 fn a_wrong_baseline_is_said_first() {

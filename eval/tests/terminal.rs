@@ -162,6 +162,13 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
         assert_eq!(stage.run(&[pair, run, run, "--json"], "", JSON).0, 0);
         assert_ne!(stage.run(&[pair, run, run, "--metric", HOSTILE], "", WORDS).0, 0);
     }
+    stage.write("log.jsonl", format!("{}\n{}\n", json!({"query": HOSTILE}), json!({"query": 3, HOSTILE: 4})));
+    let asked = format!("asked {HOSTILE}.jsonl");
+    assert_eq!(stage.run(&["questions", "log.jsonl", "-o", &asked], "", WORDS).0, 3);
+    assert_eq!(
+        stage.run(&["questions", "log.jsonl", "--column", &format!("{HOSTILE}!"), "-o", "x.txt"], "", WORDS).0,
+        2
+    );
     assert_eq!(stage.run(&["table", run, run, "-o", "tables"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["schema"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["completions", "bash"], "", NEITHER).0, 0);

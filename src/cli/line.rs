@@ -15,7 +15,8 @@ const MOST_FOLDERS: usize = 200;
 
 /// How a part of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub enum Look {
+    /// Like any other text.
     Plain,
     /// The place of a text.
     Place,
@@ -55,25 +56,34 @@ pub(super) struct Screen {
 
 /// A line in parts. A part that is a place knows the path of its document.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line {
+pub struct Line {
     parts: Vec<(Look, String, Option<String>)>,
 }
 
 impl Line {
     /// Adds a part.
-    pub(super) fn with(mut self, look: Look, text: impl Display) -> Self {
+    #[must_use]
+    pub fn with(mut self, look: Look, text: impl Display) -> Self {
         self.parts.push((look, text.to_string(), None));
         self
     }
 
     /// Adds a place in a document. Where links are shown, it leads to the file, if that is here.
-    pub(super) fn with_place(mut self, place: impl Display, path: &str) -> Self {
+    #[must_use]
+    pub fn with_place(mut self, place: impl Display, path: &str) -> Self {
         self.parts.push((Look::Place, place.to_string(), Some(path.to_owned())));
         self
     }
 
+    /// Adds the parts of another line.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.parts.extend(other.parts);
+        self
+    }
+
     /// Returns the number of columns it takes.
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.parts.iter().map(|(_, text, _)| columns(text)).sum()
     }
 

@@ -32,7 +32,8 @@ pub use escape::visible;
 pub use failure::{elsewhere, finish, parse};
 pub use flags::{EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
-pub use output::{note, print, print_json, print_json_pretty, print_prose, tell};
+pub use line::{Line, Look};
+pub use output::{note, print, print_json, print_json_pretty, print_prose, tell, tell_line, width_of_messages};
 pub use start::warn_of_settings;
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,

@@ -54,6 +54,17 @@ pub(super) fn print_line(line: &Line) -> anyhow::Result<()> {
     write_out((line.on(screen()) + "\n").as_bytes())
 }
 
+/// Returns the number of columns of the terminal that messages are written to; `None` if they are not.
+pub fn width_of_messages() -> Option<usize> {
+    let size = io::stderr().is_terminal().then(terminal_size::terminal_size).flatten();
+    size.map(|(width, _)| width.0.into())
+}
+
+/// Writes a line to standard error. Its parts stand out on a terminal, and it is not cut.
+pub fn tell_line(line: &Line) {
+    let _ = io::stderr().write_all((line.on(screen_of_messages()) + "\n").as_bytes());
+}
+
 /// Writes an error to standard error. Its beginning, and that of its advice, stand out.
 pub(super) fn tell_error(error: &str) {
     let screen = screen_of_messages();

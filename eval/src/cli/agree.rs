@@ -1,14 +1,23 @@
-//! `chunkmill-eval agree`: checks whether two sets of questions rank settings alike.
+//! `chunkmill-eval agree`: checks whether two sets of questions rank settings alike, or whether two people's labels name
+//! the same evidence.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::exit;
 
 use super::pair::PairArgs;
 use crate::findings::agreement::{Agreement, agreement};
+use crate::labels::ask::{compare_people, read_labels};
+use crate::labels::set::{is_set, queries_of};
 
 pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
+    if let (Some(a), Some(b)) = (label_file(&args.a), label_file(&args.b)) {
+        let found = compare_people(&read_labels(&a)?, &read_labels(&b)?);
+        if args.json { print_json(&found) } else { print(found.describe()) }?;
+        return Ok(exit::DONE);
+    }
     let (a, b, metrics) = args.read()?;
     for metric in &metrics {
         let all = agreement(&a, &b, metric, None)?;
@@ -20,6 +29,12 @@ pub(super) fn run(args: &PairArgs) -> anyhow::Result<u8> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// Returns the file of labels that a path names: itself, or that of a set.
+fn label_file(path: &Path) -> Option<PathBuf> {
+    let is_file = path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file();
+    if is_file { Some(path.to_owned()) } else { is_set(path).then(|| queries_of(path)) }
 }
 
 fn describe(found: &Agreement) -> String {

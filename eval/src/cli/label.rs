@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, tell};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
@@ -11,13 +12,16 @@ use chunkmill::error::{Error, exit};
 use chunkmill::value::count;
 
 use crate::data::files::refuse_inside;
-use crate::labels::ask::{Proposer, QuestionFile, SessionOutcome, session};
+use crate::labels::ask::page::Page;
+use crate::labels::ask::{Answers, Proposer, QuestionFile, SessionOutcome, is_name, session};
 use crate::labels::import::{Documents, documents, write_documents};
 use crate::labels::set::{CORPUS, commit, settle, stage, was_interrupted};
 
 /// Shown below the help.
-const EXAMPLES: &str = "Example:\n\
-\x20 chunkmill-eval label docs --questions questions.txt -o set";
+const EXAMPLES: &str = "Examples:\n\
+\x20 chunkmill-eval label docs --questions questions.txt -o set\n\
+\x20 chunkmill-eval label docs --questions questions.txt -o set --web\n\
+\x20 chunkmill-eval label --questions questions.txt -o set --by ann";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -30,16 +34,42 @@ pub(super) struct Args {
     /// Folder of the set: new, empty, or a set to extend
     #[arg(short = 'o', long = "output", value_name = "SET")]
     set: PathBuf,
+    /// Your name, if several people answer the same questions. You do not see their answers, and the summary says how far
+    /// you agree
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    by: Option<String>,
+    /// Ask in a browser instead of at the terminal: a page of this machine alone, whose address is printed
+    #[arg(long)]
+    web: bool,
+    /// Port of the page [default: any that is free]
+    #[arg(long, value_name = "N", requires = "web")]
+    port: Option<u16>,
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
     threads: ThreadFlags,
 }
 
+/// Reads a person's name.
+fn name(text: &str) -> Result<String, String> {
+    let problem = "a name has up to 40 letters, digits, `-`, `_` or `.`, and begins with a letter or digit";
+    if is_name(text) { Ok(text.to_owned()) } else { Err(problem.to_owned()) }
+}
+
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let questions = QuestionFile::read(&args.questions)?;
     let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
-    let outcome = label(&args.documents, &questions, &args.set, flags.or(Options::from_env()?).resolve()?)?;
+    let config = flags.or(Options::from_env()?).resolve()?;
+    let (outcome, answers) = if args.web {
+        let (proposer, answers) = begin(&args.documents, &questions, &args.set, config, args.by)?;
+        let page = Page::new(args.port.unwrap_or_default())?;
+        ctrlc::set_handler(page.stopper()).context("cannot watch for Ctrl-C")?;
+        tell(format_args!("open {} in a browser; Ctrl-C ends\n", page.address()));
+        let answers = page.run(proposer, answers)?;
+        (answers.outcome(), answers)
+    } else {
+        label(&args.documents, &questions, &args.set, config, args.by)?
+    };
     let SessionOutcome { labelled, unanswered, open, no_answer } = outcome;
     if no_answer && !io::stdin().is_terminal() {
         return Err(Error::setting(
@@ -52,6 +82,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let (set, labelled) = (args.set.display(), count(labelled, "question"));
     let next = if open > 0 { "; run the same command to go on" } else { "" };
     print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left{next}"))?;
+    for (other, agreement) in answers.agreement()? {
+        print(format_args!("{} and {other}: {}", answers.by().unwrap_or_default(), agreement.describe()))?;
+    }
     Ok(exit::DONE)
 }
 
@@ -61,11 +94,26 @@ pub(super) fn label(
     questions: &QuestionFile,
     set: &Path,
     config: Config,
-) -> anyhow::Result<SessionOutcome> {
+    by: Option<String>,
+) -> anyhow::Result<(SessionOutcome, Answers)> {
+    let (proposer, mut answers) = begin(roots, questions, set, config, by)?;
+    let outcome = session(&proposer, &mut answers, &mut io::stdin().lock())?;
+    Ok((outcome, answers))
+}
+
+/// Adds the documents to the set if it has none, and reads what was answered before.
+fn begin(
+    roots: &[Root],
+    questions: &QuestionFile,
+    set: &Path,
+    config: Config,
+    by: Option<String>,
+) -> anyhow::Result<(Proposer, Answers)> {
     prepare(roots, set)?;
     note("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
-    session(&proposer, questions, set, &mut io::stdin().lock(), &|text| tell(text))
+    let answers = Answers::open(set, questions, proposer.corpus(), by)?;
+    Ok((proposer, answers))
 }
 
 /// Adds the documents to a set that has none yet, all of them at once.

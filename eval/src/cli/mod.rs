@@ -20,6 +20,7 @@ mod label;
 mod lost;
 mod pair;
 mod program;
+mod questions;
 mod recommend;
 mod report;
 mod sweep;

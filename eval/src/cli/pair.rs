@@ -6,7 +6,7 @@ use crate::data::report::Report;
 
 #[derive(clap::Args)]
 pub(super) struct PairArgs {
-    /// Folder of a run, or its report.json
+    /// Folder of a run, or its report.json. For `agree` also a set of labels, or its file of labels
     pub(super) a: PathBuf,
     /// Folder of the other run
     pub(super) b: PathBuf,

@@ -6,7 +6,8 @@ use chunkmill::error::exit;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agree, baseline, compare, diff, gate, import, label, pair, recommend, report, sweep, synth, table, verify,
+    agree, baseline, compare, diff, gate, import, label, pair, questions, recommend, report, sweep, synth, table,
+    verify,
 };
 use crate::run::worker;
 
@@ -39,6 +40,8 @@ enum Command {
     /// One measured step of a sweep, in a process of its own
     #[command(hide = true)]
     Work,
+    /// Collect questions that people ask: from search logs, pages of frequent questions, titles of issues
+    Questions(questions::Args),
     /// Label real questions: chunkmill proposes passages, you accept them
     Label(label::Args),
     /// Make synthetic questions from documents
@@ -80,6 +83,7 @@ pub fn main() -> u8 {
         Command::Report(args) => report::run(&args),
         Command::Schema => report::schema(),
         Command::Work => worker::serve().map(|()| exit::DONE),
+        Command::Questions(args) => questions::run(args),
         Command::Label(args) => label::run(args),
         Command::Synth(args) => synth::run(&args),
         Command::Verify(args) => verify::run(&args),

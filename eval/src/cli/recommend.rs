@@ -169,7 +169,7 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let is_open = |text: &str| !known.iter().any(|query| query.text == text);
     let open = questions.plain.iter().filter(|asked| is_open(&asked.text)).count();
     if open > 0 && io::stdin().is_terminal() {
-        label(&roots, &questions, &set, options.clone().resolve()?)?;
+        label(&roots, &questions, &set, options.clone().resolve()?, None)?;
     } else {
         let mut queries = known;
         queries.extend(

@@ -33,6 +33,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let references = checked.chunk_by(|a, b| (a.query, a.reference) == (b.query, b.reference)).count();
     let drifted = checked.iter().filter(|checked| checked.state.has_drifted()).count();
     let synthetic = labels.queries.iter().filter(|query| query.is_synthetic()).count();
+    let unanswered = labels.queries.iter().filter(|query| query.is_unanswered()).count();
     let notable: Vec<&PlaceCheck> = checked.iter().filter(|checked| checked.state != PlaceState::Valid).collect();
     if args.json {
         let not_valid: Vec<Value> = notable.iter().map(|checked| record(&labels, checked)).collect();
@@ -40,6 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
             "documents": corpus.documents,
             "queries": labels.queries.len(),
             "synthetic": synthetic,
+            "unanswered": unanswered,
             "references": references,
             "places": checked.len(),
             "states": states,
@@ -58,6 +60,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         if synthetic > 0 {
             let synthetic = count(synthetic, "synthetic query");
             print(format_args!("{synthetic}, made from the text by `chunkmill-eval synth`"))?;
+        }
+        if unanswered > 0 {
+            print(format_args!("{} that the documents do not answer", count(unanswered, "query")))?;
         }
         let counts: Vec<String> =
             STATES.iter().filter(|&&name| states[name] > 0).map(|&name| format!("{} {name}", states[name])).collect();

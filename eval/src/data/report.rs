@@ -101,8 +101,11 @@ pub struct LabelsRecord {
     pub bytes: u64,
     /// Tokens of the documents, `cl100k_base`.
     pub tokens: u64,
-    /// Number of its questions.
+    /// Number of its questions that have evidence.
     pub queries: usize,
+    /// Number of its questions that the documents do not answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: usize,
     /// Number of questions with at least one reference that could be scored.
     pub scored: usize,
     /// Number of its references by state: valid, moved, split, ambiguous, gone, `no_document`.
@@ -117,6 +120,11 @@ pub struct LabelsRecord {
     /// search finds.
     #[serde(default)]
     pub proposed: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// How answers are scored and compared.
@@ -183,6 +191,10 @@ pub struct QueryRecord {
     /// own.
     #[serde(default)]
     pub cluster: Option<usize>,
+    /// Whether the documents do not answer it. Then only `no_answer_told_apart` has a value for it. These questions follow
+    /// all others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
 }
 
 /// A question of the labels with the state of its evidence.
@@ -320,6 +332,8 @@ pub enum Outcome {
     Unreachable,
     /// The question names no place: its documents were judged as a whole.
     NoPlace,
+    /// The documents do not answer the question.
+    NoAnswer,
 }
 
 impl Outcome {
@@ -333,6 +347,7 @@ impl Outcome {
             Self::Missed => 'm',
             Self::Unreachable => 'u',
             Self::NoPlace => '-',
+            Self::NoAnswer => 'n',
         }
     }
 }

@@ -17,9 +17,12 @@ use crate::data::record::{Answer, ChunkPlace, ContextPlaces};
 use crate::data::report::{Correction, EvidenceCounts, Metric, Outcome};
 use crate::labels::set::{self, Corpus, DUPLICATE, LabelSet, PlaceCheck};
 use crate::score::metrics::{
-    Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, solid, text,
-    within_budget,
+    Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, share_above,
+    solid, text, within_budget,
 };
+
+/// Name of the metric of questions that the documents do not answer.
+pub const NO_ANSWER: &str = "no_answer_told_apart";
 
 /// The `[scoring]` table of a sweep file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,9 +127,10 @@ impl ScoringOptions {
             }
         }
         let primary = self.primary();
-        if !self.metrics().iter().any(|metric| metric.name == primary && metric.higher_is_better) {
-            let names: Vec<String> =
-                self.metrics().into_iter().filter(|metric| metric.higher_is_better).map(|metric| metric.name).collect();
+        // Questions without an answer have no evidence to choose a setting by.
+        let can_decide = |metric: &Metric| metric.higher_is_better && metric.name != NO_ANSWER;
+        if !self.metrics().iter().any(|metric| metric.name == primary && can_decide(metric)) {
+            let names: Vec<String> = self.metrics().into_iter().filter(can_decide).map(|metric| metric.name).collect();
             return wrong(
                 "primary",
                 &format!("there is no metric `{primary}`"),
@@ -258,6 +262,13 @@ impl ScoringOptions {
             ),
             ("doc_mrr_at_10", "documents: MRR@10", "one over the rank of the first relevant document", true),
             ("doc_recall_at_10", "documents: recall@10", "share of the relevant documents among the best 10", true),
+            (
+                NO_ANSWER,
+                "questions without an answer told apart",
+                "for a question that the documents do not answer: share of the other questions whose best chunk has a \
+                 higher score than its own best chunk",
+                true,
+            ),
             ("doc_recall_at_100", "documents: recall@100", "share of the relevant documents among the best 100", true),
             ("retrieved_tokens", "tokens read", "tokens of the k best chunks, which the reader receives", false),
             (
@@ -297,6 +308,8 @@ pub struct Judge {
     tokens: Vec<usize>,
     /// The scorable questions, each with its position in the set and its evidence.
     pub(crate) questions: Vec<Question>,
+    /// Positions in the set of the questions that the documents do not answer.
+    unanswered: Vec<usize>,
 }
 
 /// A question's evidence.
@@ -413,7 +426,9 @@ impl Judge {
         let documents: Vec<String> = corpus.texts.keys().cloned().collect();
         let characters: Vec<Characters> = corpus.texts.values().map(|text| Characters::new(text)).collect();
         let tokens = corpus.texts.values().map(|text| cl100k().count(text)).collect::<Result<_>>()?;
-        let mut judge = Self { documents, characters, tokens, questions: Vec::new() };
+        let unanswered = labels.queries.iter().enumerate().filter(|(_, query)| query.is_unanswered());
+        let unanswered = unanswered.map(|(at, _)| at).collect();
+        let mut judge = Self { documents, characters, tokens, questions: Vec::new(), unanswered };
         let mut scored: Vec<Vec<NumberedReference>> =
             labels.scored(checked).iter().map(|references| judge.references(references)).collect();
         if duplicates {
@@ -516,6 +531,20 @@ impl Judge {
     /// Returns the positions of the scorable questions in the set.
     pub fn queries(&self) -> impl Iterator<Item = usize> {
         self.questions.iter().map(|question| question.query)
+    }
+
+    /// Returns the positions in the set of the questions that the documents do not answer.
+    pub fn unanswered(&self) -> &[usize] {
+        &self.unanswered
+    }
+
+    /// Returns, for each question without an answer, how well the scores of these answers tell it from those that have
+    /// one.
+    fn told_apart(&self, answers: &[Answer]) -> Vec<Option<f64>> {
+        // A question for which nothing was found is easiest to tell apart.
+        let best = |query: usize| answers[query].scores.first().map_or(f64::NEG_INFINITY, |&score| f64::from(score));
+        let answered: Vec<f64> = self.queries().map(best).collect();
+        self.unanswered.iter().map(|&query| share_above(&answered, best(query))).collect()
     }
 }
 
@@ -630,7 +659,7 @@ impl Chunks {
         if all > 0.0 { (reachable / all, whole / all) } else { (0.0, 0.0) }
     }
 
-    /// Returns the precision-omega of each question. It depends on the chunks alone. If a reference has
+    /// Returns the precision-omega of each scorable question. It depends on the chunks alone. If a reference has
     /// alternatives, the first one counts.
     pub fn precision_omega(&self, judge: &Judge, options: &ScoringOptions) -> Vec<Option<f64>> {
         let of = |question: &Question| {
@@ -641,8 +670,8 @@ impl Chunks {
     }
 }
 
-/// Computes the values of a cell for every scorable question, and counts in what shape the references were
-/// retrieved.
+/// Computes the values of a cell for every scorable question, followed by those that the documents do not answer, and
+/// counts in what shape the references were retrieved.
 pub fn score(
     judge: &Judge,
     chunks: &Chunks,
@@ -652,10 +681,11 @@ pub fn score(
 ) -> (BTreeMap<String, Vec<Option<f64>>>, EvidenceCounts) {
     let mut values: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let mut counts = EvidenceCounts::default();
+    let all = judge.questions.len() + judge.unanswered.len();
     for (at, question) in judge.questions.iter().enumerate() {
         let answer = AnsweredQuestion { judge, chunks, question, answer: &answers[question.query] };
         for (name, value) in answer.values(k, options) {
-            let column = values.entry(name).or_insert_with(|| vec![None; judge.questions.len()]);
+            let column = values.entry(name).or_insert_with(|| vec![None; all]);
             column[at] = Some(value);
         }
         for state in answer.evidence(k) {
@@ -667,6 +697,11 @@ pub fn score(
             };
             *count += 1;
         }
+    }
+    if !judge.unanswered.is_empty() {
+        let mut column = vec![None; judge.questions.len()];
+        column.extend(judge.told_apart(answers));
+        values.insert(NO_ANSWER.to_owned(), column);
     }
     (values, counts)
 }

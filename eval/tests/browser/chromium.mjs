@@ -1,27 +1,28 @@
-// A headless Chromium that opens pages as a person would.
-//
-// It is driven over a pipe (--remote-debugging-pipe), so it needs neither a port nor a library.
+// A headless Chromium that a test drives as a person would: over a pipe (--remote-debugging-pipe), so it needs neither a
+// port nor a library.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 
-/** Starts the browser, passes `visit` to `work`, and ends the browser. */
-export const browse = async (program, profile, folder, work) => {
-  const flags = [
-    '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--disable-quic', '--disable-dev-shm-usage', '--hide-scrollbars',
-    '--remote-debugging-pipe', `--user-data-dir=${profile}`, 'about:blank',
-  ];
-  const child = spawn(program, flags, { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] });
-  let [errors, done] = ['', false];
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--disable-quic', '--disable-dev-shm-usage', '--hide-scrollbars',
+  '--remote-debugging-pipe',
+];
+
+/** Starts a browser. Ends the process with an error if it dies or takes longer than three minutes. */
+export const launch = (program, profile) => {
+  const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] });
+  let errors = '';
+  let done = false;
   child.stderr.on('data', (data) => { errors = (errors + data).slice(-4000); });
   const give_up = (why) => { child.kill('SIGKILL'); console.error(`${why}\n${errors}`); process.exit(1); };
   setTimeout(() => give_up('the browser took longer than three minutes'), 180_000).unref();
   child.on('error', (error) => give_up(String(error)));
   child.on('exit', () => { if (!done) give_up('the browser ended'); });
 
-  let [last, rest] = [0, ''];
+  let last = 0;
+  let rest = '';
   const waiting = new Map();
   const listeners = new Set();
   child.stdio[4].setEncoding('utf8').on('data', (data) => {
@@ -42,57 +43,96 @@ export const browse = async (program, profile, folder, work) => {
     child.stdio[3].write(JSON.stringify({ id: last, method, params, sessionId }) + '\0');
   });
 
-  /** Visits a page in a new tab; `look` has expressions that are evaluated in order. Returns what they saw. */
-  const visit = async ({ url, width, height, dark, script = true, ready, look, shot, media = 'screen' }) => {
+  /** Opens an address in a new tab. */
+  const open = async ({ url, width, height, dark = false, script = true, media = 'screen' }) => {
     const { targetId } = await ask('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await ask('Target.attachToTarget', { targetId, flatten: true });
     const tab = (method, params) => ask(method, params, sessionId);
     const [requests, problems] = [[], []];
-    let loaded;
-    const load = new Promise((resolve) => { loaded = resolve; });
-    const listener = ({ method, params, sessionId: from }) => {
+    listeners.add(({ method, params, sessionId: from }) => {
       if (from !== sessionId) return;
       if (method === 'Network.requestWillBeSent') requests.push(params.request.url);
       if (method === 'Runtime.exceptionThrown') problems.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
       if (method === 'Log.entryAdded') problems.push(params.entry.text);
       if (method === 'Page.javascriptDialogOpening') problems.push('a dialog opened');
-      if (method === 'Page.loadEventFired') loaded();
-    };
-    listeners.add(listener);
+    });
     for (const domain of ['Page', 'Network', 'Runtime', 'Log']) await tab(`${domain}.enable`);
-    await tab('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 });
-    await tab('Emulation.setEmulatedMedia', { media, features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
+    const size = (width, height) => tab('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 });
+    const scheme = (dark) => tab('Emulation.setEmulatedMedia', { media, features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] });
+    await size(width, height);
+    await scheme(dark);
     await tab('Emulation.setScriptExecutionDisabled', { value: !script });
+    const loaded = new Promise((resolve) => { listeners.add(({ method, sessionId: from }) => { if (from === sessionId && method === 'Page.loadEventFired') resolve(); }); });
     await tab('Page.navigate', { url });
-    await load;
+    await loaded;
     const evaluate = async (expression) => {
       const { result, exceptionDetails } = await tab('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
       if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
       return result.value;
     };
-    // What a page draws itself is there a moment after it is loaded.
-    for (let tries = 0; script && ready && tries < 400 && !(await evaluate(ready)); tries += 1) await new Promise((wake) => setTimeout(wake, 25));
-    const seen = {};
-    for (const [name, expression] of Object.entries(look)) seen[name] = await evaluate(expression);
-    if (shot) {
-      await evaluate('scrollTo(0, 0)');
-      for (const [suffix, whole] of [['', false], ['-whole', true]]) {
-        const { data } = await tab('Page.captureScreenshot', { format: 'png', captureBeyondViewport: whole, ...(whole && { clip: {
-          x: 0, y: 0, width, height: Math.min(12_000, await evaluate('document.documentElement.scrollHeight')), scale: 1 } }) });
-        writeFileSync(join(folder, `${shot}${suffix}.png`), Buffer.from(data, 'base64'));
+    /** Waits until an expression is true. */
+    const until = async (expression) => {
+      for (let tries = 0; tries < 600; tries += 1) {
+        if (await evaluate(expression).catch(() => false)) return;
+        await new Promise((resolve) => { setTimeout(resolve, 50); });
       }
-    }
-    listeners.delete(listener);
-    await ask('Target.closeTarget', { targetId });
-    return { requests: requests.filter((request) => request !== url && !request.startsWith('data:')), problems, ...seen };
+      throw new Error(`this did not become true: ${expression}\n${problems.join('\n')}`);
+    };
+    /** Presses a key that writes this text, or a named one. */
+    const press = async (key) => {
+      const named = { Enter: { key, code: key, text: '\r', windowsVirtualKeyCode: 13 }, Escape: { key, code: key, windowsVirtualKeyCode: 27 } };
+      const event = named[key] ?? { key, text: key };
+      await tab('Input.dispatchKeyEvent', { type: 'keyDown', ...event });
+      await tab('Input.dispatchKeyEvent', { type: 'keyUp', key: event.key });
+    };
+    const type = (text) => tab('Input.insertText', { text });
+    const mouse = (type, [x, y]) => tab('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: 1, clickCount: 1 });
+    const click = async (selector) => {
+      const place = await evaluate(`(() => { const it = document.querySelector(${JSON.stringify(selector)}); it.scrollIntoView({ block: 'nearest' });
+        const { x, y, width, height } = it.getBoundingClientRect(); return [x + width / 2, y + height / 2]; })()`);
+      await mouse('mousePressed', place);
+      await mouse('mouseReleased', place);
+    };
+    /** Drags the mouse over a text, so it is selected. */
+    const select = async (text, within) => {
+      const [from, to] = await evaluate(`(() => {
+        const nodes = document.createTreeWalker(document.querySelector(${JSON.stringify(within)}), NodeFilter.SHOW_TEXT);
+        const text = ${JSON.stringify(text)};
+        for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+          const at = node.data.indexOf(text);
+          if (at < 0) continue;
+          const range = new Range();
+          range.setStart(node, at);
+          range.setEnd(node, at + text.length);
+          node.parentElement.scrollIntoView({ block: 'center' });
+          const rects = [...range.getClientRects()];
+          const [first, last] = [rects[0], rects.at(-1)];
+          return [[first.left + 0.5, first.top + first.height / 2], [last.right - 0.5, last.top + last.height / 2]];
+        }
+        throw new Error('no such text');
+      })()`);
+      await mouse('mousePressed', from);
+      await mouse('mouseMoved', [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]);
+      await mouse('mouseMoved', to);
+      await mouse('mouseReleased', to);
+    };
+    /** Writes a picture of what is visible, or of the whole page. */
+    const shot = async (file, whole = false) => {
+      const all = whole && await evaluate('[0, document.documentElement.clientWidth, Math.min(12000, document.documentElement.scrollHeight)]');
+      const clip = whole && { x: 0, y: 0, width: all[1], height: all[2], scale: 1 };
+      const { data } = await tab('Page.captureScreenshot', { format: 'png', captureBeyondViewport: whole, ...(clip && { clip }) });
+      writeFileSync(file, Buffer.from(data, 'base64'));
+    };
+    return { evaluate, until, press, type, click, select, shot, size, scheme, requests, problems, close: () => ask('Target.closeTarget', { targetId }) };
   };
 
-  const result = await work(visit);
-  done = true;
-  const ended = once(child, 'exit');
-  ask('Browser.close').catch(() => {});
-  await ended;
-  return result;
+  const close = async () => {
+    done = true;
+    const ended = once(child, 'exit');
+    ask('Browser.close').catch(() => {});
+    await ended;
+  };
+  return { open, close };
 };
 
 /** Expressions that say whether any page can be read: its width, its smallest text, its contrast. */

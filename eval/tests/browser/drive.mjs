@@ -5,7 +5,8 @@
 // Screenshots are written to FOLDER. With `few`, the page is only read at two widths.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { browse, findings, reading } from './chromium.mjs';
+import { join } from 'node:path';
+import { findings, launch, reading } from './chromium.mjs';
 
 const [program, profile, page, folder, axe, few] = process.argv.slice(2);
 const name = page.split('/').pop().replace('.html', '');
@@ -65,19 +66,36 @@ const using = {
   focus: `[...document.querySelectorAll('a, button, select, input, summary, [tabindex="0"]')].filter((it) => it.getClientRects().length).slice(0, 2).map((it) => it.className || it.id || it.tagName)`,
 };
 
-const result = await browse(program, profile, folder, async (visit) => {
+const browser = launch(program, profile);
+/** Visits the page in a new tab; `look` has expressions that are evaluated in order. Returns what they saw. */
+const visit = async ({ look, shot, ...as }) => {
+  const tab = await browser.open({ url, ...as });
+  if (as.script !== false) await tab.until(ready);
   const seen = {};
-  for (const width of few ? [1400, 390] : [1400, 390, 360, 2560]) {
-    for (const dark of few ? [false] : [false, true]) {
-      const shot = `${width}-${dark ? 'dark' : 'light'}`;
-      seen[shot] = await visit({ url, width, height: width < 500 ? 740 : 900, dark, ready, look: { ...look, ...((few || ['1400-light', '390-dark'].includes(shot)) && { axe: findings(readFileSync(axe, 'utf8')) }) }, shot: `${name}-${shot}` });
-    }
+  for (const [name, expression] of Object.entries(look)) seen[name] = await tab.evaluate(expression);
+  if (shot) {
+    await tab.evaluate('scrollTo(0, 0)');
+    await tab.shot(join(folder, `${shot}.png`));
+    await tab.shot(join(folder, `${shot}-whole.png`), true);
   }
-  if (few) return seen;
-  seen['no-script'] = await visit({ url, width: 390, height: 740, dark: false, script: false, look });
+  await tab.close();
+  return { requests: tab.requests.filter((request) => request !== url && !request.startsWith('data:')), problems: tab.problems, ...seen };
+};
+
+const result = {};
+for (const width of few ? [1400, 390] : [1400, 390, 360, 2560]) {
+  for (const dark of few ? [false] : [false, true]) {
+    const as = `${width}-${dark ? 'dark' : 'light'}`;
+    const checked = few || ['1400-light', '390-dark'].includes(as);
+    const all = { ...look, ...(checked && { axe: findings(readFileSync(axe, 'utf8')) }) };
+    result[as] = await visit({ width, height: width < 500 ? 740 : 900, dark, look: all, shot: `${name}-${as}` });
+  }
+}
+if (!few) {
+  result['no-script'] = await visit({ width: 390, height: 740, script: false, look });
   // The width of A4 between its margins.
-  seen.print = await visit({ url, width: 718, height: 1000, dark: false, ready, look, shot: `${name}-print`, media: 'print' });
-  seen.using = await visit({ url, width: 1400, height: 900, dark: false, ready, look: using });
-  return seen;
-});
+  result.print = await visit({ width: 718, height: 1000, look, shot: `${name}-print`, media: 'print' });
+  result.using = await visit({ width: 1400, height: 900, look: using });
+}
+await browser.close();
 process.stdout.write(JSON.stringify(result), () => process.exit(0));

@@ -1,6 +1,6 @@
 //! Which questions resemble each other and are therefore drawn together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::data::report::{QueryRecord, Report};
 use crate::score::stats::ClusteredValues;
@@ -25,11 +25,18 @@ impl Clusters {
     }
 
     /// Returns the clusters of some questions of a report. With fewer than 20 clusters, each question becomes its
-    /// own cluster.
+    /// own cluster. Questions that the documents do not answer are on their own, and do not count: nothing is found for
+    /// them.
     pub fn of_questions<'r>(queries: impl Iterator<Item = &'r QueryRecord>) -> Self {
         // A question without a cluster number has no neighbours.
-        let named: Vec<(usize, usize)> =
-            queries.enumerate().map(|(at, query)| query.cluster.map_or((1, at), |cluster| (0, cluster))).collect();
+        let name = |(at, query): (usize, &'r QueryRecord)| match query.cluster {
+            _ if query.unanswered => (2, at),
+            Some(cluster) => (0, cluster),
+            None => (1, at),
+        };
+        let named: Vec<(usize, usize)> = queries.enumerate().map(name).collect();
+        let answered = || named.iter().filter(|(kind, _)| *kind < 2);
+        let (questions, count) = (answered().count(), answered().collect::<BTreeSet<_>>().len());
         let mut known = BTreeMap::new();
         let numbers: Vec<usize> = named
             .iter()
@@ -38,9 +45,8 @@ impl Clusters {
                 *known.entry(name).or_insert(next)
             })
             .collect();
-        let count = known.len();
-        if count < FEWEST && count < numbers.len() {
-            return Self { count: numbers.len(), numbers: (0..numbers.len()).collect(), too_few: Some(count) };
+        if count < FEWEST && count < questions {
+            return Self { count: questions, numbers: (0..numbers.len()).collect(), too_few: Some(count) };
         }
         Self { numbers, count, too_few: None }
     }

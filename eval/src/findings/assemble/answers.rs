@@ -7,7 +7,7 @@ use chunkmill::document::Positions;
 
 use crate::data::answers::{Answers, DocumentPlace, Excerpt, HandedOver};
 use crate::data::record::{Answer, ContextPlaces, Record};
-use crate::data::report::Report;
+use crate::data::report::{Outcome, Report};
 use crate::run::sweep::Labelled;
 use crate::score::judge::{AnsweredQuestion, Chunks, Judge, Question};
 
@@ -35,14 +35,16 @@ pub(super) struct CellAnswers<'a> {
 type Stretch<'a> = (&'a str, Range<usize>);
 
 impl<'a> CellAnswers<'a> {
-    /// Returns a letter for the outcome of each scorable question.
+    /// Returns a letter for the outcome of each question of the report: first the scorable ones, then those that the
+    /// documents do not answer.
     pub(super) fn outcomes(&self) -> String {
         let Self { judge, chunks, .. } = self;
         let of = |question: &'a Question| {
             let answer = &self.answers[question.query];
-            AnsweredQuestion { judge, chunks, question, answer }.outcome(self.decides(answer), self.k).letter()
+            AnsweredQuestion { judge, chunks, question, answer }.outcome(self.decides(answer), self.k)
         };
-        judge.questions.iter().map(of).collect()
+        let unanswered = judge.unanswered().iter().map(|_| Outcome::NoAnswer);
+        judge.questions.iter().map(of).chain(unanswered).map(Outcome::letter).collect()
     }
 
     /// Names what is handed over, as `path:line-line`.
@@ -97,14 +99,16 @@ pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> Answers {
         };
         wanted.push(references);
     }
+    let judge = first.judge;
+    wanted.extend(judge.unanswered().iter().map(|_| Vec::new()));
+    let asked = || judge.queries().chain(judge.unanswered().iter().copied());
     let handed_over: Vec<HandedOver> = cells
         .iter()
         .map(|cell| HandedOver {
             cell: cell.cell.to_owned(),
-            passages: questions
-                .iter()
-                .map(|question| {
-                    let passages = cell.handed_over(&cell.answers[question.query]);
+            passages: asked()
+                .map(|query| {
+                    let passages = cell.handed_over(&cell.answers[query]);
                     passages.into_iter().map(|stretch| places.place(stretch)).collect()
                 })
                 .collect(),

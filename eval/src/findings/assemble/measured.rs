@@ -78,7 +78,9 @@ impl MeasuredRun {
             let answers = &record.variants[cell.variant].answers;
             let (mut values, evidence) = score(judge, &chunks[cell.build], answers, cell.k, &run.scoring);
             let outcomes = self.found(cell, &primary).outcomes();
-            values.insert("precision_omega".to_owned(), omegas[cell.build].clone());
+            let mut omegas = omegas[cell.build].clone();
+            omegas.resize(omegas.len() + judge.unanswered().len(), None);
+            values.insert("precision_omega".to_owned(), omegas);
             for value in values.values_mut().flatten().flatten() {
                 *value = rounded(*value);
             }
@@ -95,10 +97,13 @@ impl MeasuredRun {
             let reason = format!("surely worse than `{better}` after {questions} questions: {own} against {other}");
             Some(LeftOut { id: cell.id.clone(), reason: Reason::InWords(reason) })
         }));
-        let query = |(at, cluster): (usize, usize)| {
-            let Query { id, text, tags, .. } = &labelled.labels.queries[at];
-            QueryRecord { id: id.clone(), text: text.clone(), tags: tags.clone(), cluster: Some(cluster) }
+        let query = |(at, cluster): (usize, Option<usize>)| {
+            let query = &labelled.labels.queries[at];
+            let Query { id, text, tags, .. } = query.clone();
+            QueryRecord { id, text, tags, cluster, unanswered: query.is_unanswered() }
         };
+        let with_answer = judge.queries().zip(judge.clusters().into_iter().map(Some));
+        let unanswered = judge.unanswered().iter().map(|&at| (at, None));
         let mut report = Report {
             format_version: FORMAT_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -108,7 +113,7 @@ impl MeasuredRun {
             labels: labels(labelled, judge, self.not_indexed()),
             scoring: scoring(&run.scoring, run, judge),
             metrics: run.scoring.metrics(),
-            queries: judge.queries().zip(judge.clusters()).map(query).collect(),
+            queries: with_answer.chain(unanswered).map(query).collect(),
             labelled: evidence::labelled(labelled),
             cells,
             left_out,
@@ -176,7 +181,8 @@ fn labels(labelled: &Labelled, judge: &Judge, not_indexed: usize) -> LabelsRecor
         documents: corpus.documents,
         bytes: corpus.texts.values().map(|text| text.len() as u64).sum(),
         tokens: judge.tokens() as u64,
-        queries: labels.queries.len(),
+        queries: labels.queries.len() - judge.unanswered().len(),
+        unanswered: judge.unanswered().len(),
         scored: judge.queries().count(),
         states,
         not_indexed,

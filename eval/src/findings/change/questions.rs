@@ -74,9 +74,9 @@ impl<'r> CommonQuestions<'r> {
         (!before.is_empty()).then(|| Means { before: mean(&before), after: mean(&after) })
     }
 
-    /// Returns their number.
+    /// Returns the number of those that the documents answer.
     pub(super) fn both(&self) -> usize {
-        self.common.len()
+        self.common.iter().filter(|(query, ..)| !query.unanswered).count()
     }
 
     /// Returns the questions as recorded in the run before.

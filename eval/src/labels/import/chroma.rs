@@ -76,7 +76,7 @@ pub fn chroma(corpora: &Path, questions: &Path) -> Result<ImportedSet> {
             }
         }
         let (id, text) = (numbers.next(&corpus_id), question.trim().to_owned());
-        set.keep(Query { id, text, references, grade: 1.0, tags: vec![corpus_id] })
+        set.keep(Query { tags: vec![corpus_id], ..Query::new(id, text, references) })
     })?;
     set.left_out.extend(left_out);
     set.documents = texts.into_values().map(|(name, source)| (name, source.text().as_bytes().to_vec())).collect();

@@ -91,7 +91,7 @@ pub fn conteb(folder: &Path, split: Option<&str>) -> Result<ImportedSet> {
             return Ok(());
         };
         let (id, text) = (numbers.next(document), query.trim().to_owned());
-        set.keep(Query { id, text, references, grade: 1.0, tags: Vec::new() })
+        set.keep(Query::new(id, text, references))
     })?;
     set.left_out.extend(left_out);
     for (document, (text, _)) in texts {

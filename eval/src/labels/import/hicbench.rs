@@ -71,7 +71,7 @@ pub fn hicbench(folder: &Path, name: &str) -> Result<ImportedSet> {
             }
         }
         let (id, text) = (numbers.next(&document), input.trim().to_owned());
-        set.keep(Query { id, text, references, grade: 1.0, tags: Vec::new() })
+        set.keep(Query::new(id, text, references))
     })?;
     set.left_out.extend(left_out);
     set.documents = texts.into_iter().map(|(doc_id, (text, _))| (doc_id, text.into_bytes())).collect();

@@ -70,7 +70,7 @@ pub fn legalbench_rag(folder: &Path, names: &[String]) -> Result<ImportedSet> {
                 }
             }
             let text = query.trim().to_owned();
-            set.keep(Query { id, text, references, grade: 1.0, tags: vec![name.clone()] })
+            set.keep(Query { tags: vec![name.clone()], ..Query::new(id, text, references) })
         })?;
     }
     set.left_out.extend(left_out);

@@ -13,8 +13,12 @@
 //! | `table` | How are rows read from JSON, Parquet and CSV? |
 //! | `source` | What do several formats have in common? |
 //! | `hub` | How does the name of a set become a folder? |
+//! | `asked` | Which questions do people ask already: in logs, on pages, in issues? |
+//! | `alike` | Which questions ask the same? |
 //! | `beir`, `chroma`, `conteb`, `hicbench`, `legalbench_rag`, `miracl`, `narrativeqa`, `qasper`, `squad`, `trec` | What does a row of this format say? |
 
+mod alike;
+mod asked;
 mod beir;
 mod chroma;
 mod conteb;
@@ -32,6 +36,7 @@ mod squad;
 mod table;
 mod trec;
 
+pub use asked::{CollectSettings, CollectedQuestions, FrequentQuestion, collect_questions};
 pub use beir::beir;
 pub use chroma::chroma;
 pub use conteb::conteb;

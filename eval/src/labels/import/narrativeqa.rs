@@ -55,7 +55,7 @@ pub fn narrativeqa(path: &Path, split: Option<&str>) -> Result<ImportedSet> {
         }
         let (id, text, references) =
             (numbers.next(&id), question.text.trim().to_owned(), vec![Reference::to(doc_id, None)]);
-        set.keep(Query { id, text, references, grade: 1.0, tags: kind.into_iter().collect() })
+        set.keep(Query { tags: kind.into_iter().collect(), ..Query::new(id, text, references) })
     })?;
     set.left_out = left_out;
     Ok(set)

@@ -95,7 +95,7 @@ pub fn qasper(path: &Path, split: Option<&str>) -> Result<ImportedSet> {
                 origin = format!("{}:question {id}", row.origin);
                 let any = document.evidence(&doc_id, answers, &origin, &mut set.left_out);
                 let references = if any.is_empty() { Vec::new() } else { vec![Reference::any(any)] };
-                set.keep(Query { id, text: text.trim().to_owned(), references, grade: 1.0, tags: Vec::new() })
+                set.keep(Query::new(id, text.trim().to_owned(), references))
             });
             if let Err(problem) = asked {
                 set.left_out.add(&origin, problem, PAPER);

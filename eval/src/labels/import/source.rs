@@ -278,7 +278,7 @@ impl JudgedQuestions {
             }
             let places = references.iter().flat_map(Reference::places);
             set.without_document += places.filter(|known| !set.documents.contains_key(&known.doc_id)).count();
-            set.queries.push(Query { id, text, references, grade: 1.0, tags: Vec::new() });
+            set.queries.push(Query::new(id, text, references));
         }
         set
     }

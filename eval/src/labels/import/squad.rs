@@ -116,7 +116,7 @@ pub fn squad(path: &Path, split: Option<&str>, all: bool) -> Result<ImportedSet>
                     false => vec![Reference::any(any)],
                 };
                 let text = question.text.trim().to_owned();
-                let query = Query { id: question.id, text, references, grade: 1.0, tags: Vec::new() };
+                let query = Query::new(question.id, text, references);
                 if let Err(problem) = set.keep(query) {
                     set.left_out.add(&origin, problem, ROW);
                 }

@@ -1,12 +1,14 @@
 //! The lines of `queries.jsonl`: how a question is written, and which lines are none.
 
+use std::collections::BTreeSet;
+
 use chunkmill::error::{Error, Result};
 use chunkmill::value::count;
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::question::{Place, Query, Quote, Reference};
+use super::question::{FoundBy, Place, Query, Quote, Reference};
 
 /// Help for a reference that cannot be used.
 pub(crate) const REFERENCE: &str = r#"a reference is {"doc_id", "start", "end", "text"}, in bytes; {"doc_id", "text"} is enough for a text that its document has once, and {"doc_id"} alone judges the whole document"#;
@@ -50,11 +52,27 @@ struct WireQuery {
     #[serde(deserialize_with = "id")]
     query_id: String,
     query: String,
-    references: Vec<WireReference>,
+    #[serde(default)]
+    references: Option<Vec<WireReference>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unanswered: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     grade: Option<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    by: Vec<String>,
+}
+
+/// Parses how a person came to a reference: names joined by `+`. Older sets have `true` for passages that search
+/// proposed.
+fn found_by<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Bool(proposed) => Ok(proposed.then(|| FoundBy::Search.to_string())),
+        Value::String(names) => Ok(Some(names)),
+        Value::Null => Ok(None),
+        _ => Err(D::Error::custom("`proposed` is not a way such as \"vector+keyword\"")),
+    }
 }
 
 /// A reference: one place, or alternatives.
@@ -75,8 +93,8 @@ struct WireReference {
     all: Option<Vec<WireReference>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grade: Option<f64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    proposed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "found_by")]
+    proposed: Option<String>,
 }
 
 impl Query {
@@ -91,21 +109,25 @@ impl Query {
 
 impl From<&Query> for WireQuery {
     fn from(query: &Query) -> Self {
-        let references = query.references.iter().map(|Reference { any, grade, proposed }| {
+        let references = query.references.iter().map(|Reference { any, grade, found_by }| {
             let mut any: Vec<WireReference> = any.iter().map(|places| WireReference::from(places.as_slice())).collect();
             let wire = if any.len() == 1 && any[0].all.is_none() {
                 any.remove(0)
             } else {
                 WireReference { any: Some(any), ..WireReference::default() }
             };
-            WireReference { grade: *grade, proposed: *proposed, ..wire }
+            let names: Vec<&str> = found_by.iter().map(|way| way.name()).collect();
+            let proposed = (!names.is_empty()).then(|| names.join("+"));
+            WireReference { grade: *grade, proposed, ..wire }
         });
         Self {
             query_id: query.id.clone(),
             query: query.text.clone(),
-            references: references.collect(),
+            references: Some(references.collect()),
+            unanswered: query.is_unanswered(),
             grade: Some(query.grade).filter(|grade| grade.to_bits() != 1f64.to_bits()),
             tags: query.tags.clone(),
+            by: query.by.clone(),
         }
     }
 }
@@ -135,17 +157,27 @@ impl TryFrom<WireQuery> for Query {
     type Error = String;
 
     fn try_from(wire: WireQuery) -> Result<Self, String> {
-        let WireQuery { query_id, query, references, grade, tags } = wire;
+        let WireQuery { query_id, query, references, unanswered, grade, tags, by } = wire;
         if query_id.is_empty() || query.trim().is_empty() {
             return Err("query_id or query is empty".to_owned());
         }
-        if references.is_empty() {
-            return Err("references is empty: a question without evidence cannot be scored".to_owned());
-        }
+        let references = match (references, unanswered) {
+            (None, false) => return Err("missing field `references`".to_owned()),
+            (Some(references), false) if references.is_empty() => {
+                return Err(
+                    "references is empty: if the documents do not answer the question, add \"unanswered\": true"
+                        .to_owned(),
+                );
+            }
+            (Some(references), true) if !references.is_empty() => {
+                return Err("a question is `unanswered` and has references: remove one of the two".to_owned());
+            }
+            (references, _) => references.unwrap_or_default(),
+        };
         let grade = grade.unwrap_or(1.0);
         checked_grade(grade)?;
         let references = references.into_iter().map(Reference::try_from).collect::<Result<_, _>>()?;
-        Ok(Self { id: query_id, text: query, references, grade, tags })
+        Ok(Self { id: query_id, text: query, references, grade, tags, by })
     }
 }
 
@@ -153,8 +185,10 @@ impl TryFrom<WireReference> for Reference {
     type Error = String;
 
     fn try_from(mut wire: WireReference) -> Result<Self, String> {
-        let (grade, proposed) = (wire.grade.take(), std::mem::take(&mut wire.proposed));
+        let (grade, proposed) = (wire.grade.take(), wire.proposed.take());
         grade.map_or(Ok(()), checked_grade)?;
+        let ways = proposed.iter().flat_map(|names| names.split('+'));
+        let found_by = ways.map(|name| name.trim().parse()).collect::<Result<BTreeSet<_>, _>>()?;
         let any = match wire.any.take() {
             Some(any) if wire.is_empty() => any.into_iter().map(WireReference::places).collect::<Result<_, _>>()?,
             Some(_) => return Err("a reference has `any` and something else: put the alternatives into it".to_owned()),
@@ -163,7 +197,7 @@ impl TryFrom<WireReference> for Reference {
         if any.is_empty() {
             return Err("`any` is empty".to_owned());
         }
-        Ok(Self { any, grade, proposed })
+        Ok(Self { any, grade, found_by })
     }
 }
 
@@ -171,7 +205,7 @@ impl WireReference {
     fn is_empty(&self) -> bool {
         let Self { doc_id, start, end, text, any, all, grade, proposed } = self;
         let numbers = [start, end].iter().any(|number| number.is_some());
-        let nested = any.is_some() || all.is_some() || grade.is_some() || *proposed;
+        let nested = any.is_some() || all.is_some() || grade.is_some() || proposed.is_some();
         !numbers && doc_id.is_none() && text.is_none() && !nested
     }
 
@@ -190,8 +224,8 @@ impl WireReference {
         if any.is_some() || all.is_some() {
             return Err("lists may be nested only as `all` inside `any`".to_owned());
         }
-        if grade.is_some() || proposed {
-            let key = if proposed { "`proposed`" } else { "a grade" };
+        if grade.is_some() || proposed.is_some() {
+            let key = if proposed.is_some() { "`proposed`" } else { "a grade" };
             return Err(format!("{key} belongs to the reference, not to one of its places"));
         }
         let doc_id = doc_id.ok_or("a reference has no doc_id")?;

@@ -48,4 +48,4 @@ pub use label_set::LabelSet;
 pub(crate) use label_set::SET;
 pub use lines::to_jsonl;
 pub(crate) use lines::{REFERENCE, id, optional_id};
-pub use question::{Place, Query, Quote, Reference, SYNTHETIC};
+pub use question::{FoundBy, Place, Query, Quote, Reference, SYNTHETIC};

@@ -1,8 +1,9 @@
 //! A question and its evidence.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use chunkmill::value::count;
+use chunkmill::value::{count, named};
 
 use super::corpus::Corpus;
 use super::find::Finder;
@@ -17,12 +18,42 @@ pub struct Query {
     pub id: String,
     /// The question, as a user would ask it.
     pub text: String,
-    /// The places of the answer, at least one.
+    /// The places of the answer. None if the documents do not answer the question.
     pub references: Vec<Reference>,
     /// Weight of the evidence if a reference has no grade of its own; 1 by default.
     pub grade: f64,
     /// Free words for grouping questions.
     pub tags: Vec<String>,
+    /// The people who answered it, if they gave their names.
+    pub by: Vec<String>,
+}
+
+named! {
+    /// How a person came to a piece of evidence.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum FoundBy: "a way to find evidence" {
+        /// Vector search proposed it.
+        Vector = "vector",
+        /// Keyword search proposed it.
+        Keyword = "keyword",
+        /// Hybrid search proposed it.
+        Hybrid = "hybrid",
+        /// Search proposed it. Older sets do not say which.
+        Search = "search",
+        /// It was among the passages that are proposed at random.
+        Random = "random",
+        /// The person typed its text or its lines.
+        Typed = "typed",
+        /// The person selected it in the document.
+        Selected = "selected",
+    }
+}
+
+impl FoundBy {
+    /// Returns whether search proposed it. Evidence of this kind favours settings that find the same.
+    pub fn favours_search(self) -> bool {
+        matches!(self, Self::Vector | Self::Keyword | Self::Hybrid | Self::Search)
+    }
 }
 
 /// A piece of evidence, which may be in several places.
@@ -33,8 +64,8 @@ pub struct Reference {
     pub any: Vec<Vec<Place>>,
     /// Its weight, if different from the question's.
     pub grade: Option<f64>,
-    /// Whether a person chose it from passages that search proposed. This favours what search finds.
-    pub proposed: bool,
+    /// How a person came to it; empty if that is not known, as for labels of other projects.
+    pub found_by: BTreeSet<FoundBy>,
 }
 
 /// A place where evidence is.
@@ -65,7 +96,7 @@ impl Reference {
     /// Creates a reference to any one of these alternatives.
     #[must_use]
     pub fn any(any: Vec<Vec<Place>>) -> Self {
-        Self { any, grade: None, proposed: false }
+        Self { any, grade: None, found_by: BTreeSet::new() }
     }
 
     /// Returns all its places, one alternative after the other.
@@ -75,6 +106,17 @@ impl Reference {
 }
 
 impl Query {
+    /// Creates a question with the grade 1 and without tags.
+    #[must_use]
+    pub fn new(id: String, text: String, references: Vec<Reference>) -> Self {
+        Self { id, text, references, grade: 1.0, tags: Vec::new(), by: Vec::new() }
+    }
+
+    /// Returns whether the documents do not answer it.
+    pub fn is_unanswered(&self) -> bool {
+        self.references.is_empty()
+    }
+
     /// Finds the references that were written without a range, as many as there are.
     ///
     /// # Errors
@@ -119,7 +161,8 @@ impl Query {
 
     /// Returns whether all its evidence was chosen from passages that search proposed.
     pub fn is_proposed(&self) -> bool {
-        self.references.iter().all(|reference| reference.proposed)
+        let is_proposed = |reference: &Reference| reference.found_by.iter().any(|way| way.favours_search());
+        !self.is_unanswered() && self.references.iter().all(is_proposed)
     }
 
     /// Returns the grade of one of its references, above 0.

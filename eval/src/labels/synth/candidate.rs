@@ -79,12 +79,8 @@ impl Candidate {
             Reference::to(document.origin.doc_id.to_string(), Some(quote))
         });
         let hash = blake3::hash(self.id(texts).as_bytes()).to_hex();
-        Query {
-            id: format!("{SYNTHETIC}-{}-{}", self.kind.name(), &hash[..12]),
-            text: self.text.clone(),
-            references: references.collect(),
-            grade: 1.0,
-            tags: vec![SYNTHETIC.to_owned(), self.kind.name().to_owned()],
-        }
+        let id = format!("{SYNTHETIC}-{}-{}", self.kind.name(), &hash[..12]);
+        let tags = vec![SYNTHETIC.to_owned(), self.kind.name().to_owned()];
+        Query { tags, ..Query::new(id, self.text.clone(), references.collect()) }
     }
 }

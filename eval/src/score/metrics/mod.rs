@@ -12,6 +12,8 @@
 //! Recall at a fixed number of chunks favours large chunks, so every metric is also available at a fixed token
 //! budget: [`within_budget`].
 //!
+//! [`share_above`] is about questions that the documents do not answer, which have no evidence.
+//!
 //! Every value is in 0..=1, and larger is better. Without results, or without anything to find, every value is 0.
 //! The caller decides whether a question with nothing to find counts at all.
 //!
@@ -22,13 +24,16 @@
 //! | `text` | How much of the evidence does a text contain, and how much else? |
 //! | `rank` | How early does the evidence appear? |
 //! | `budget` | What fits a budget? |
+//! | `apart` | Do the scores tell questions with an answer from those without one? |
 
+mod apart;
 mod budget;
 mod rank;
 mod ratio;
 mod spans;
 mod text;
 
+pub use apart::share_above;
 pub use budget::within_budget;
 pub use rank::{Coverage, Gain, Ranking, Ties, ordered};
 pub use ratio::ratio;

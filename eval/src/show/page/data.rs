@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::data::report::{Cell, Report, Summary};
 use crate::findings::analysis::{Clusters, representatives};
 use crate::findings::change::changes;
+use crate::score::judge::NO_ANSWER;
 use crate::show::baseline::Baseline;
 use crate::show::prose::hybrid_sentence;
 use crate::show::view::{View, counted};
@@ -107,7 +108,9 @@ fn cell(cell: &Cell, primary: &str, has_values: bool) -> Value {
         (name.clone(), rounded(shown, 3))
     };
     let metrics: Map<String, Value> = cell.metrics.iter().map(metric).collect();
-    let values = if has_values { json!({ primary: cell.values.get(primary) }) } else { json!({}) };
+    let shown =
+        [primary, NO_ANSWER].into_iter().filter_map(|name| Some((name.to_owned(), json!(cell.values.get(name)?))));
+    let values: Value = shown.filter(|_| has_values).collect::<Map<_, _>>().into();
     let values = rounded(values, 3);
     // The rest of the cell is as in report.json.
     let rest = Cell { metrics: [].into(), values: [].into(), toml: String::new(), ..cell.clone() };

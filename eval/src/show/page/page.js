@@ -83,6 +83,7 @@
     m: ['missed', 'none of the text'],
     u: ['unreachable', 'no chunk of the dataset contains the text'],
     '-': ['document', 'judged by its documents as a whole'],
+    n: ['no answer', 'not in the documents; the value says how well its scores tell it from questions with an answer'],
   };
 
   // ---- Tables -----------------------------------------------------------------------------------------------------
@@ -348,16 +349,18 @@
   };
   const outcome = (cell, at) => {
     const letter = cell.outcomes[at] ?? '-';
-    return h('span', { class: `outcome ${OUTCOMES[letter][0]}`, title: OUTCOMES[letter][1] }, OUTCOMES[letter][0]);
+    return h('span', { class: `outcome ${OUTCOMES[letter][0].replace(' ', '-')}`, title: OUTCOMES[letter][1] }, OUTCOMES[letter][0]);
   };
-  const valueOf = (cell, at) => cell.values[primary][at];
+  /** The value that decides, or how well a question without an answer is told apart. */
+  const valueOf = (cell, at) => cell.values[primary][at] ?? cell.values.no_answer_told_apart?.[at];
+  const hasAnswer = (at) => !run.queries[at].unanswered;
 
   const questions = () => {
     if (!scored.length || !run.queries.length) return undefined;
     let a = scored.includes(advised) ? advised : scored[0];
     let b = scored.find((cell) => cell !== a) ?? a;
-    const foundBy = run.queries.map((_, at) => scored.filter((cell) => 'fs'.includes(cell.outcomes[at]) || valueOf(cell, at) >= 1).length);
-    const askedBy = run.queries.map((_, at) => scored.filter((cell) => known(valueOf(cell, at))).length);
+    const foundBy = run.queries.map((_, at) => scored.filter((cell) => hasAnswer(at) && ('fs'.includes(cell.outcomes[at]) || valueOf(cell, at) >= 1)).length);
+    const askedBy = run.queries.map((_, at) => scored.filter((cell) => hasAnswer(at) && known(valueOf(cell, at))).length);
     const body = h('tbody', null);
     const headA = h('th', { scope: 'col' });
     const headB = h('th', { scope: 'col' });
@@ -380,7 +383,7 @@
       const references = run.answers.wanted[at] ?? [];
       const wanted = references.flat(2);
       return h('div', { class: 'sides' },
-        h('div', { class: 'wanted' }, h('h4', null, 'Wanted'), references.map((any) => h('article', null, any.slice(0, 1).flat(1).map((place) => [
+        h('div', { class: 'wanted' }, h('h4', null, 'Wanted'), !hasAnswer(at) && h('p', null, 'Nothing: the documents do not answer this question.'), references.map((any) => h('article', null, any.slice(0, 1).flat(1).map((place) => [
           h('p', { class: 'where' }, h('code', null, lines(place)), any.length > 1 && h('small', null, `or ${counted(any.length - 1, 'other place')}`)),
           marked(place, []) && h('blockquote', null, h('mark', null, marked(place, [])))])))),
         side(a, at, wanted), a !== b && side(b, at, wanted));
@@ -396,16 +399,17 @@
       const button = h('button', { type: 'button', class: 'ask', 'aria-expanded': 'false' }, query.text);
       const cell = (of) => h('td', { class: 't' }, outcome(of, at), ' ', h('small', null, number(primary, valueOf(of, at))));
       const row = h('tr', null, h('th', { scope: 'row' }, button, h('small', null, query.id, query.tags.length > 0 && ` · ${query.tags.join(', ')}`)), cell(a), cell(b),
-        h('td', null, h('span', { class: 'share', 'aria-hidden': 'true', style: `--at:${askedBy[at] ? (100 * foundBy[at]) / askedBy[at] : 0}%` }), `${foundBy[at]} of ${askedBy[at]}`));
+        h('td', null, h('span', { class: 'share', 'aria-hidden': 'true', style: `--at:${askedBy[at] ? (100 * foundBy[at]) / askedBy[at] : 0}%` }), askedBy[at] ? `${foundBy[at]} of ${askedBy[at]}` : NONE));
       button.addEventListener('click', () => toggle(at, row, button));
       if (opened.delete(at)) toggle(at, Object.assign(row), button);
       return row;
     };
     const tests = {
       all: () => true,
-      lost: (at) => valueOf(a, at) < 1,
+      lost: (at) => hasAnswer(at) && valueOf(a, at) < 1,
       differ: (at) => valueOf(a, at) !== valueOf(b, at),
       nobody: (at) => askedBy[at] > 0 && foundBy[at] === 0,
+      none: (at) => !hasAnswer(at),
       everybody: (at) => askedBy[at] > 0 && foundBy[at] === askedBy[at],
     };
     const worth = {
@@ -429,20 +433,20 @@
     const options = scored.map((cell) => [cell.id, `${handed.has(cell.id) ? '◆ ' : ''}${cell.id}`]);
     const pickA = select('Setting', options, (id) => { a = byId.get(id); draw(); }, a.id);
     const pickB = select('Compared with', options, (id) => { b = byId.get(id); draw(); }, b.id);
-    const which = select('Show', [['all', 'all questions'], ['lost', 'not all found'], ['differ', 'the two differ'], ['nobody', 'no setting finds it'], ['everybody', 'every setting finds it']], (value) => { state.which = value; draw(); }, 'all');
+    const which = select('Show', [['all', 'all questions'], ['lost', 'not all found'], ['differ', 'the two differ'], ['nobody', 'no setting finds it'], ['everybody', 'every setting finds it'], ...(run.queries.some((query) => query.unanswered) ? [['none', 'not in the documents']] : [])], (value) => { state.which = value; draw(); }, 'all');
     const sort = select('Order', [['worst', 'worst first'], ['gap', 'largest difference first'], ['hardest', 'hardest for all first'], ['file', 'as in the file']], (value) => { state.sort = value; draw(); }, 'worst');
     const find = h('input', { type: 'search', id: 'find-question', placeholder: 'words of the question', oninput: () => { state.find = find.value; draw(); } });
     draw();
-    const counts = ['f', 's', 'p', 'm', 'u'].map((letter) => [letter, [...a.outcomes].filter((it) => it === letter).length]).filter(([, count]) => count > 0);
+    const counts = ['f', 's', 'p', 'm', 'u', 'n'].map((letter) => [letter, [...a.outcomes].filter((it) => it === letter).length]).filter(([, count]) => count > 0);
     const summary = h('div', { class: 'stack', role: 'img', 'aria-label': counts.map(([letter, count]) => `${count} ${OUTCOMES[letter][0]}`).join(', ') },
-      counts.map(([letter, count]) => h('span', { class: OUTCOMES[letter][0], style: `flex:${count}` }, `${count} ${OUTCOMES[letter][0]}`)));
+      counts.map(([letter, count]) => h('span', { class: OUTCOMES[letter][0].replace(' ', '-'), style: `flex:${count}` }, `${count} ${OUTCOMES[letter][0]}`)));
     const left = cells.length - scored.length;
     return section('questions', 'Every question', [`What each setting hands over for each question, by ${title(primary)}. Open a question to see what was wanted beside what was handed over.`,
       left > 0 && ` The page has the answers of ${counted(scored.length, 'setting')}; report.json has those of all.`],
       advised === a && h('p', { class: 'counts' }, h('span', null, name(a)), summary),
       h('div', { class: 'controls' }, pickA.it, pickB.it, which.it, sort.it, h('label', { class: 'wide' }, h('span', null, 'Find'), find), shown),
       h('div', { class: 'scroll tall asked', role: 'group', 'aria-label': 'Every question', tabindex: 0 }, h('table', { id: 'questions-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Question'), headA, headB, h('th', { scope: 'col', class: 'n' }, 'Found by'))), body)),
-      h('p', { class: 'key' }, Object.entries(OUTCOMES).filter(([letter]) => scored.some((cell) => cell.outcomes.includes(letter))).map(([, [word, says]]) => h('span', null, h('span', { class: `outcome ${word}` }, word), ` ${says}`))));
+      h('p', { class: 'key' }, Object.entries(OUTCOMES).filter(([letter]) => scored.some((cell) => cell.outcomes.includes(letter))).map(([, [word, says]]) => h('span', null, h('span', { class: `outcome ${word.replace(' ', '-')}` }, word), ` ${says}`))));
   };
 
   // ---- Settings ---------------------------------------------------------------------------------------------------
