@@ -42,7 +42,7 @@ impl Answers {
 pub struct HandedOver {
     /// The setting's id.
     pub cell: String,
-    /// For each question of the report: the passages of the context by which settings are judged, in its order, or the
+    /// For each question of the report: the stretches of the context by which settings are judged, in its order, or the
     /// best hits.
     pub passages: Vec<Vec<DocumentPlace>>,
 }

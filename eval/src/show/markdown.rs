@@ -8,7 +8,7 @@ use chunkmill::value;
 use super::baseline::{Baseline, sure};
 use super::prose::{hybrid_leaders, hybrid_sentence, prose};
 use super::view::{View, bytes, chance, count, difference, share};
-use crate::data::report::{Advice, Cell, Report};
+use crate::data::report::{Advice, Cell, Report, Spread};
 use crate::findings::change::{BrokenQuestion, Evidence};
 
 /// Largest number of cells listed.
@@ -85,8 +85,7 @@ fn leaders(view: &View, text: &mut String) {
         let p_best = cell.p_best.map_or_else(|| "–".to_owned(), chance);
         let tokens = cell.metrics.get("retrieved_tokens").map_or_else(|| "–".to_owned(), |s| count(s.mean));
         let size = bytes(cell.cost.bytes);
-        let seconds =
-            cell.cost.index.as_ref().map_or_else(|| "–".to_owned(), |index| format!("{:.1} s", index.seconds.median));
+        let seconds = cell.cost.index.as_ref().map_or_else(|| "–".to_owned(), |index| indexing(index.seconds));
         let indexing = if timed { format!(" {seconds} |") } else { String::new() };
         let _ = writeln!(text, "| {place} | {name} | {quality} | {p_best} | {against} | {tokens} | {size} |{indexing}");
     }
@@ -100,6 +99,11 @@ fn leaders(view: &View, text: &mut String) {
         let _ = write!(text, "\nreport.html shows {more}{open}.\n");
     }
     text.push('\n');
+}
+
+/// Writes how long indexing took, with the range of several runs.
+fn indexing(Spread { median, min, max }: Spread) -> String {
+    if max > min { format!("{median:.1} s ({min:.1} to {max:.1})") } else { format!("{median:.1} s") }
 }
 
 fn against(view: &View, cell: &Cell) -> String {

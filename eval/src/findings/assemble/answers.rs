@@ -47,31 +47,32 @@ impl<'a> CellAnswers<'a> {
         judge.questions.iter().map(of).chain(unanswered).map(Outcome::letter).collect()
     }
 
-    /// Names what is handed over, as `path:line-line`.
+    /// Names the passages that are handed over, as `path:line-line`.
     pub(super) fn citations(&self, answer: &'a Answer) -> Vec<String> {
-        let cited = |(doc_id, range): Stretch| {
+        let cited = |passage: Vec<Stretch>| {
+            let (doc_id, first) = passage.first()?;
+            let range = first.start..passage.last()?.1.end;
             let (first, last) = Positions::new(self.text(doc_id)).lines_of(&range);
-            format!("{doc_id}:{first}-{last}")
+            Some(format!("{doc_id}:{first}-{last}"))
         };
-        self.handed_over(answer).into_iter().map(cited).collect()
+        self.handed_over(answer).into_iter().filter_map(cited).collect()
     }
 
     fn decides(&self, answer: &'a Answer) -> Option<&'a ContextPlaces> {
         answer.contexts.get(self.context?)
     }
 
-    /// Returns the passages of the context that decides, or the best hits.
-    fn handed_over(&self, answer: &'a Answer) -> Vec<Stretch<'a>> {
+    /// Returns the passages of the context that decides, each with its stretches, or the best hits.
+    fn handed_over(&self, answer: &'a Answer) -> Vec<Vec<Stretch<'a>>> {
         let documents = &self.record.documents;
         let Some(context) = self.decides(answer) else {
             let places = answer.rows.iter().take(self.k.min(SHOWN)).map(|&row| self.record.chunks[row]);
-            return places.map(|place| (documents[place.doc].as_str(), place.start..place.end)).collect();
+            return places.map(|place| vec![(documents[place.doc].as_str(), place.start..place.end)]).collect();
         };
-        let passages = context.passages.iter();
-        let stretch = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
-            Some((documents[*doc].as_str(), ranges.first()?[0]..ranges.last()?[1]))
+        let stretches = |(doc, ranges): &(usize, Vec<[usize; 2]>)| {
+            ranges.iter().map(|&[start, end]| (documents[*doc].as_str(), start..end)).collect()
         };
-        passages.filter_map(stretch).collect()
+        context.passages.iter().map(stretches).collect()
     }
 
     fn text(&self, doc_id: &str) -> &'a str {
@@ -109,7 +110,7 @@ pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> Answers {
             passages: asked()
                 .map(|query| {
                     let passages = cell.handed_over(&cell.answers[query]);
-                    passages.into_iter().map(|stretch| places.place(stretch)).collect()
+                    passages.into_iter().flatten().map(|stretch| places.place(stretch)).collect()
                 })
                 .collect(),
         })

@@ -614,7 +614,7 @@
     const scatter = (key) => {
       const [xTitle, read] = COSTS[key];
       const y = key === 'retrieved_tokens' && metric('span_recall') ? 'span_recall' : primary;
-      const points = cells.filter((cell) => known(read(cell)) && known(mean(cell, y))).map((cell) => ({ cell, x: read(cell), y: mean(cell, y), mark: cell === advised ? 'advised' : cell.pareto.includes(key) ? 'front' : null,
+      const points = cells.filter((cell) => known(read(cell)) && known(mean(cell, y))).map((cell) => ({ cell, x: read(cell), y: mean(cell, y), mark: cell === advised ? 'advised' : key !== 'index_seconds' && cell.pareto.includes(key) ? 'front' : null,
         says: `${cell.id}: ${number(y, mean(cell, y))}, ${xTitle} ${significant(read(cell))}` }));
       drawing.replaceChildren(plot({ label: `${title(y)} by ${xTitle}`, xTitle, yTitle: title(y), shares: isShare(y), height: 300, series: [{ name: 'settings', loose: true, quiet: true, points: points.sort((a, b) => Boolean(a.mark) - Boolean(b.mark)) }],
         onpick: ({ cell }) => { const row = document.getElementById(`s${rank.get(cell)}`); row.hidden = false; row.scrollIntoView({ block: 'center' }); row.classList.add('hit'); setTimeout(() => row.classList.remove('hit'), 2500); } }));
@@ -628,7 +628,7 @@
         h('label', null, h('span', null, 'Currency'), h('input', { type: 'text', class: 'short', maxlength: 5, oninput: ({ target }) => { price.currency = target.value.trim(); draw(); } }))),
       holder,
       choice.length > 0 && h('figure', { class: 'card' }, h('figcaption', null, 'Quality against cost'), h('div', { class: 'controls' }, pick.it),
-        drawing, h('p', { class: 'key' }, h('span', null, h('i', { class: 'dot advised' }), ' advised'), h('span', null, h('i', { class: 'dot front' }), ' no other setting is both better and cheaper'), h('span', null, h('i', { class: 'dot' }), ' the others'))));
+        drawing, h('p', { class: 'key' }, h('span', null, h('i', { class: 'dot advised' }), ' advised'), h('span', null, h('i', { class: 'dot front' }), ' no other setting is both better and cheaper (not marked for indexing times, which vary)'), h('span', null, h('i', { class: 'dot' }), ' the others'))));
   };
 
   // ---- Method -----------------------------------------------------------------------------------------------------
