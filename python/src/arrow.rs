@@ -95,6 +95,10 @@ impl Table {
             }
         }
     }
+
+    fn cursor(&self) -> Cursor {
+        Cursor { reader: self.reader(), batch: None, row: 0 }
+    }
 }
 
 #[pymethods]
@@ -138,7 +142,7 @@ impl Table {
 
     /// Returns an iterator over its rows, each a dict.
     fn __iter__(&self) -> RowIterator {
-        RowIterator(Mutex::new(Cursor { reader: self.reader(), batch: None, row: 0 }))
+        RowIterator(Mutex::new(self.cursor()))
     }
 
     /// Returns a row as a dict (`table[0]`, `table[-1]`), or the values of a column (`table["content"]`).
@@ -178,14 +182,9 @@ impl Table {
 
     /// Returns its rows as a list of dicts.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let mut rows = Vec::new();
-        for batch in self.reader() {
-            let batch = batch.map_err(|error| unreadable(&error))?;
-            for at in 0..batch.num_rows() {
-                rows.push(row(py, &batch, at)?);
-            }
-        }
-        PyList::new(py, rows)
+        let mut cursor = self.cursor();
+        let rows = std::iter::from_fn(|| cursor.next(py).transpose());
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// Returns it as a table of `pyarrow`, without copying a value.
@@ -225,6 +224,25 @@ struct Cursor {
     row: usize,
 }
 
+impl Cursor {
+    fn next<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        loop {
+            match &self.batch {
+                Some(batch) if self.row < batch.num_rows() => {
+                    let next = row(py, batch, self.row)?;
+                    self.row += 1;
+                    return Ok(Some(next));
+                }
+                _ => {
+                    let Some(batch) = self.reader.next() else { return Ok(None) };
+                    self.batch = Some(batch.map_err(|error| unreadable(&error))?);
+                    self.row = 0;
+                }
+            }
+        }
+    }
+}
+
 #[pymethods]
 impl RowIterator {
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -232,21 +250,7 @@ impl RowIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let mut cursor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match &cursor.batch {
-                Some(batch) if cursor.row < batch.num_rows() => {
-                    let next = row(py, batch, cursor.row)?;
-                    cursor.row += 1;
-                    return Ok(Some(next));
-                }
-                _ => {
-                    let Some(batch) = cursor.reader.next() else { return Ok(None) };
-                    cursor.batch = Some(batch.map_err(|error| unreadable(&error))?);
-                    cursor.row = 0;
-                }
-            }
-        }
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next(py)
     }
 }
 

@@ -75,8 +75,7 @@ fn set(options: &mut Options, tables: Tables, name: &str, value: &Bound<'_, PyAn
         let names: Vec<&str> = of(tables).map(|(_, setting)| setting.name).collect();
         return Err(setting(name, meant(name, &names), "see `chunkmill.settings()`"));
     };
-    let is_number = matches!((found.schema)()["type"].as_str(), Some("integer" | "number"));
-    if is_number && value.is_instance_of::<PyString>() {
+    if found.is_number() && value.is_instance_of::<PyString>() {
         return Err(setting(name, format!("{} is a text", value.repr()?), "give a number"));
     }
     let text = &written(name, value)?;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -86,3 +88,22 @@ def test_a_plan_says_what_index_does(tmp_path: Path) -> None:
     chunkmill.index(docs, tmp_path / "out", embedder="fake", embedding_cache="off", progress=False)
     again = chunkmill.plan(docs, tmp_path / "out", embedder="fake")
     assert (again.changes.unchanged, again.estimate.documents) == (1, 0)
+
+
+def test_help_has_no_name_that_readers_take_for_another_type() -> None:
+    for function in (chunkmill.index, chunkmill.plan, chunkmill.Dataset.verify, evaluate.sweep, evaluate.gate):
+        types = set(re.findall(r"\w+", str(inspect.signature(function))))
+        assert "StrPath" in types and "Path" not in types, function
+
+
+def test_a_sweep_shows_its_progress_and_an_error_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "set" / "corpus").mkdir(parents=True)
+    (tmp_path / "set" / "corpus" / "a.md").write_text("# Cats\n\nCats sleep on mats.\n")
+    reference = {"doc_id": "a.md", "text": "Cats sleep on mats"}
+    question = {"query_id": "q", "query": "where do cats sleep?", "references": [reference]}
+    (tmp_path / "set" / "queries.jsonl").write_text(json.dumps(question) + "\n")
+    evaluate.sweep(tmp_path / "set", {"mode": "keyword"}, tmp_path / "run", embedder="fake")
+    assert "[1/1] default" in capsys.readouterr().err
+    with pytest.raises(chunkmill.SettingError, match="queries.jsonl"):
+        evaluate.sweep(tmp_path / "gone", {"mode": "keyword"}, tmp_path / "run", embedder="fake")
+    assert "error" not in capsys.readouterr().err

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from chunkmill._progress import Line
 from conftest import QUESTION, python
 
 TEXT = "# A\n\nOne.\n\n## B\n\nTwo <b>.\n"
@@ -97,7 +98,9 @@ def test_notebooks_show_tables_and_never_markup_of_documents(searcher: chunkmill
     shown = [of._repr_html_() for of in (report, table, hits, documents, context)]
     assert all(html.startswith("<") and "<b>" not in html for html in shown)
     assert "&lt;b&gt;" in shown[1] and "&lt;b&gt;" in shown[2] and "a.md" in shown[3] and "&lt;b&gt;" in shown[4]
-    assert "1 files of other types: 1 pdf" in shown[0]
+    assert "1 file of other types: 1 pdf" in shown[0] and str(report.other_files) in repr(report)
+    assert chunkmill.plan(tmp_path / "docs", tmp_path / "out", embedder="fake").other_files == report.other_files
+    assert len(hits) == 1 and "1 passage<" in shown[4]
     for text in map(repr, (report, table, found, chunkmill.Dataset(tmp_path / "out"))):
         assert "object at 0x" not in text and text.count("\n") < 12, text
     assert repr(chunkmill.Dataset(tmp_path / "out").verify()).startswith("Verification(ok=True, ")
@@ -196,3 +199,14 @@ def test_what_is_not_installed_is_named() -> None:
     printed = python(code).splitlines()
     assert printed[0] == "1 text"
     assert [line.split(" is not installed")[0] for line in printed[1:]] == ["polars", "pyarrow", "pyarrow"]
+
+
+def test_progress_without_a_terminal_repeats_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    def now(documents: int, done: float) -> chunkmill.Progress:
+        return chunkmill.Progress(documents, documents, 9, int(9 * done), 0, 0.0, 1.0, 0.0, done)
+
+    line = Line()
+    for step in (now(0, 0.0), now(5, 0.5), now(5, 0.6), now(5, 1.0), now(5, 1.0), now(5, 1.0)):
+        line(step)
+    shown = capsys.readouterr().err.splitlines()
+    assert [text.split()[0] for text in shown] == ["50%", "100%"], shown

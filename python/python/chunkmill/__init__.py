@@ -31,6 +31,7 @@ from ._errors import (  # noqa: E402
     SettingError,
     StorageError,
 )
+from ._paths import StrPath, roots  # noqa: E402
 from ._progress import teller  # noqa: E402
 from ._results import (  # noqa: E402
     Changes,
@@ -108,9 +109,6 @@ Chunk.__annotations__ = dict(_fields)
 
 Source = Union[str, "os.PathLike[str]"]
 """A text (``str``), or the path of a file or of a folder with documents (``os.PathLike``)."""
-
-Path = Union[str, "os.PathLike[str]"]
-"""A path, as a string or as a path object."""
 
 _T_co = TypeVar("_T_co", covariant=True)
 
@@ -305,13 +303,9 @@ def count(text: str | list[str] | tuple[str, ...], **settings: Unpack[CuttingSet
     return _chunkmill.count(list(text), **settings)
 
 
-def _roots(paths: Path | list[Path] | tuple[Path, ...]) -> list[str]:
-    return [os.fspath(path) for path in (paths if isinstance(paths, (list, tuple)) else [paths])]
-
-
 def index(
-    paths: Path | list[Path] | tuple[Path, ...],
-    out: Path,
+    paths: StrPath | list[StrPath] | tuple[StrPath, ...],
+    out: StrPath,
     *,
     fresh: bool = False,
     allow_shrink: bool = False,
@@ -339,29 +333,29 @@ def index(
             call(Progress(**json.loads(now), done=done))
 
     return Report._of(  # pyright: ignore[reportPrivateUsage]
-        _chunkmill.index(_roots(paths), os.fspath(out), fresh, allow_shrink, tell, **settings)
+        _chunkmill.index(roots(paths), os.fspath(out), fresh, allow_shrink, tell, **settings)
     )
 
 
 def plan(
-    paths: Path | list[Path] | tuple[Path, ...], out: Path, *, allow_shrink: bool = False, **settings: Unpack[CuttingSettings]
+    paths: StrPath | list[StrPath] | tuple[StrPath, ...], out: StrPath, *, allow_shrink: bool = False, **settings: Unpack[CuttingSettings]
 ) -> Plan:
     """Returns what `index` would do with the same arguments, and how long it would take. Nothing is written."""
     return Plan._of(  # pyright: ignore[reportPrivateUsage]
-        _chunkmill.plan(_roots(paths), os.fspath(out), allow_shrink, **settings)
+        _chunkmill.plan(roots(paths), os.fspath(out), allow_shrink, **settings)
     )
 
 
 class Encoder:
     """A loaded model that turns texts into vectors."""
 
-    def __init__(self, model: Path | None = None, /, **settings: Unpack[EncodingSettings]) -> None:
+    def __init__(self, model: StrPath | None = None, /, **settings: Unpack[EncodingSettings]) -> None:
         if model is not None:
             settings["model"] = model
         self._native = _chunkmill.Encoder(**settings)
 
     @classmethod
-    def for_dataset(cls, out: Path, **settings: Unpack[EncodingSettings]) -> Encoder:
+    def for_dataset(cls, out: StrPath, **settings: Unpack[EncodingSettings]) -> Encoder:
         """Loads the model that made the vectors of a dataset, so questions can be compared with them."""
         encoder = cls.__new__(cls)
         encoder._native = _chunkmill.Encoder.of_dataset(os.fspath(out), **settings)
@@ -412,7 +406,7 @@ class Encoder:
 class Dataset:
     """A snapshot of a dataset: later runs do not change what it reads."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: StrPath) -> None:
         self._out = os.fspath(out)
         self._native = _chunkmill.Dataset(self._out)
 
@@ -441,18 +435,17 @@ class Dataset:
         """Returns a summary of its manifest: counts, chunk settings, model, versions."""
         return json.loads(self._native.about())  # type: ignore[no-any-return]
 
-    def verify(self, corpus: Path | list[Path] | None = None) -> Verification:
+    def verify(self, corpus: StrPath | list[StrPath] | tuple[StrPath, ...] | None = None) -> Verification:
         """Checks that the dataset is intact; with ``corpus``, also that its documents match the corpus."""
-        roots = [] if corpus is None else corpus if isinstance(corpus, list) else [corpus]
         return Verification._of(  # pyright: ignore[reportPrivateUsage]
-            self._native.verify([os.fspath(root) for root in roots])
+            self._native.verify([] if corpus is None else roots(corpus))
         )
 
 
 class Searcher:
     """A dataset opened for search. Its settings apply to all questions that do not override them."""
 
-    def __init__(self, out: Path, **settings: Unpack[SearchingSettings]) -> None:
+    def __init__(self, out: StrPath, **settings: Unpack[SearchingSettings]) -> None:
         self._out = os.fspath(out)
         self._native = _chunkmill.Searcher(self._out, **settings)
 

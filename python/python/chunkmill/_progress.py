@@ -1,11 +1,12 @@
-"""How a job shows its progress: a bar of tqdm if that is installed, otherwise a line on standard error."""
+"""How a job shows its progress: a bar of tqdm if that is installed, otherwise lines."""
 
 from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, TextIO, Union
 
 if TYPE_CHECKING:
     from ._results import Progress
@@ -23,6 +24,11 @@ def in_notebook() -> bool:
     return type(current).__name__ == "ZMQInteractiveShell"
 
 
+def stream() -> TextIO:
+    """Where progress is written: to standard error, which notebooks show like a failure, or to their standard output."""
+    return sys.stdout if in_notebook() else sys.stderr
+
+
 def teller(wanted: Wanted) -> Callable[[Progress], object] | None:
     """Returns what to call with the progress of a job: by default, if somebody is watching."""
     if wanted is None:
@@ -35,7 +41,10 @@ def teller(wanted: Wanted) -> Callable[[Progress], object] | None:
 def bar() -> Callable[[Progress], object] | None:
     """Returns a bar of tqdm, which counts chunks with vectors."""
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]  # pyright: ignore
+        with warnings.catch_warnings():
+            # In a notebook without ipywidgets, it warns and draws the bar as text.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]  # pyright: ignore
     except ImportError:
         return None
     shown: Any = None
@@ -54,18 +63,23 @@ def bar() -> Callable[[Progress], object] | None:
 
 
 class Line:
-    """Lines on standard error: one that is written again and again, where that is possible."""
+    """Lines: one that is written again and again, where that is possible."""
 
     def __init__(self) -> None:
         self._last = 0.0
-        self._rewrites = sys.stderr.isatty()
+        self._line = ""
+        self._stream = stream()
+        self._rewrites = self._stream.isatty()
 
     def __call__(self, now: Progress) -> None:
         """Writes the line if the last one is old enough."""
         is_over = now.done >= 1
-        if not is_over and time.monotonic() - self._last < INTERVAL:
+        if not now.documents or (not is_over and time.monotonic() - self._last < INTERVAL):
             return
         self._last = time.monotonic()
         line = f"{now.done:4.0%} {now.prepared}/{now.documents} documents, {now.ready}/{now.chunks} chunks, {now.eta_seconds:.0f} s left"
+        if line == self._line:
+            return
+        self._line = line
         end = "\n" if is_over or not self._rewrites else ""
-        print(("\r\x1b[K" if self._rewrites else "") + line, end=end, file=sys.stderr, flush=True)
+        print(("\r\x1b[K" if self._rewrites else "") + line, end=end, file=self._stream, flush=True)

@@ -111,10 +111,16 @@ class OtherFiles:
     """Number of files by extension; ``""`` for names without one."""
     first: tuple[str, ...]
     """The first 1,000 of their paths."""
+    text: str
+    """How many they are and of which types, in words."""
 
     @classmethod
-    def _of(cls, read: dict[str, Any]) -> OtherFiles:
-        return cls(read["count"], read["types"], tuple(read["first"]))
+    def _of(cls, read: dict[str, Any], text: str) -> OtherFiles:
+        return cls(read["count"], read["types"], tuple(read["first"]), text)
+
+    def __str__(self) -> str:
+        """How many they are and of which types, in words."""
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ class Plan:
         return cls(
             Changes._of(read["changes"]),  # pyright: ignore[reportPrivateUsage]
             Estimate(**read["estimate"]),
-            OtherFiles._of(read["other_files"]),  # pyright: ignore[reportPrivateUsage]
+            OtherFiles._of(read["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         )
 
 
@@ -213,7 +219,7 @@ class Report:
         summary |= {
             "changes": Changes._of(summary["changes"]),  # pyright: ignore[reportPrivateUsage]
             "chunk_changes": None if chunks is None else ChunkChanges(**chunks),
-            "other_files": OtherFiles._of(summary["other_files"]),  # pyright: ignore[reportPrivateUsage]
+            "other_files": OtherFiles._of(summary["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         }
         return cls(**summary, quarantine=tuple(Quarantined(**row) for row in read["quarantine"]))
 
@@ -228,9 +234,7 @@ class Report:
         if chunks is not None:
             lines.append(("", f"chunks: {chunks.added:,} added, {chunks.removed:,} removed, {chunks.kept:,} kept"))
         if others.count:
-            types = sorted(others.types.items(), key=lambda item: (-item[1], item[0]))
-            words = ", ".join(f"{count} {name or 'without extension'}" for name, count in types)
-            lines.append(("left out", f"{others.count:,} files of other types: {words}"))
+            lines.append(("left out", str(others)))
         if self.truncated:
             lines.append(("truncated", f"{self.truncated:,} chunks"))
         lines += [("quarantined", f"{row.doc_id}: {row.reason}") for row in self.quarantine[:10]]

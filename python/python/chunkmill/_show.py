@@ -17,6 +17,9 @@ ROWS = 10
 CELL = 80
 """Number of characters that are shown of a value."""
 
+TEXT = 240
+"""Number of characters that are shown of the text of a hit, or of a line of a report."""
+
 
 def short(value: object, most: int = CELL) -> str:
     """Returns a value on one line, cut."""
@@ -24,11 +27,13 @@ def short(value: object, most: int = CELL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def rows(names: Sequence[str], values: Iterable[Sequence[object]]) -> str:
-    """Returns an HTML table."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{escape(short(value))}</td>" for value in row) + "</tr>" for row in values)
-    return f'<table><thead><tr style="text-align: left">{head}</tr></thead><tbody>{body}</tbody></table>'
+def rows(names: Sequence[str], values: Iterable[Sequence[object]], most: int = CELL) -> str:
+    """Returns an HTML table, with at most so many characters of each value."""
+    # Each cell says so, because notebooks align cells to the right.
+    left = 'style="text-align: left"'
+    head = "".join(f"<th {left}>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td {left}>{escape(short(value, most))}</td>" for value in row) + "</tr>" for row in values)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def paragraph(text: str) -> str:
@@ -46,13 +51,18 @@ def table(table: Table) -> str:
 
 def report(report: Report) -> str:
     """Shows the result of a job."""
-    return rows(["", ""], report._lines())  # pyright: ignore[reportPrivateUsage]
+    return rows(["", ""], report._lines(), TEXT)  # pyright: ignore[reportPrivateUsage]
 
 
 def hits(hits: Iterable[Hit]) -> str:
     """Shows chunks that were found."""
     names = ["", "score", "place", "headings", "text"]
-    return rows(names, ((hit.rank, f"{hit.score:.4f}", hit.citation, hit.header_path, short(hit.content, 200)) for hit in hits))
+    return rows(names, ((hit.rank, f"{hit.score:.2f}", hit.citation, hit.header_path, own(hit)) for hit in hits), TEXT)
+
+
+def own(hit: Hit) -> str:
+    """Returns the text of a hit without what it repeats before its own."""
+    return hit.content.encode()[hit.prefix_len :].decode(errors="replace")
 
 
 def documents(found: Iterable[DocumentHit]) -> str:
@@ -63,5 +73,6 @@ def documents(found: Iterable[DocumentHit]) -> str:
 
 def context(context: Context) -> str:
     """Shows a context as its reader gets it."""
-    head = f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages)} passages"
+    passages = f"{len(context.passages)} passage{'' if len(context.passages) == 1 else 's'}"
+    head = f"{context.tokens:,} of {context.budget:,} tokens, {passages}"
     return f'<p>{head}</p><pre style="white-space: pre-wrap">{escape(context.text)}</pre>'

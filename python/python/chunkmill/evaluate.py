@@ -10,27 +10,28 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path as _Path
-from typing import Any, Union
+from pathlib import Path
+from typing import Any
 
 from . import _show
 from ._errors import Error, SettingError
+from ._paths import StrPath
+from ._progress import stream
 
 __all__ = ["Advice", "Gate", "Run", "baseline", "gate", "recommend", "sweep"]
 
-Path = Union[str, "os.PathLike[str]"]
-"""A path, as a string or as a path object."""
+
+_OUTCOMES = {"f": "found", "s": "split", "p": "part", "m": "missed", "u": "unreachable", "-": "document", "n": "no answer"}
 
 
 class Run:
     """A finished sweep: its folder, and what is in its ``report.json``."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = _Path(folder)
+    def __init__(self, folder: StrPath) -> None:
+        self.folder = Path(folder)
         file = self.folder / "report.json"
         try:
             self.report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -38,7 +39,7 @@ class Run:
             raise SettingError(f"{file} does not exist\n  help: run a sweep first: chunkmill.evaluate.sweep") from None
 
     @property
-    def html(self) -> _Path:
+    def html(self) -> Path:
         """The report as a page."""
         return self.folder / "report.html"
 
@@ -48,9 +49,16 @@ class Run:
         return str(self.report["scoring"]["primary"])
 
     @property
+    def sentences(self) -> list[str]:
+        """The advice: what to use, what you gain, what it costs, how sure that is, what to do next, and what to know."""
+        advice = (self.report["verdict"] or {}).get("advice", {})
+        named = [advice.get(name) for name in ("headline", "gain", "cost", "certainty", "next")]
+        return [sentence for sentence in [*named, *advice.get("caveats", [])] if sentence]
+
+    @property
     def verdict(self) -> str:
-        """What the report says in words."""
-        return str((self.report["verdict"] or {}).get("text", "no question could be scored"))
+        """The advice as one text."""
+        return " ".join(self.sentences) or "no question could be scored"
 
     @property
     def advised(self) -> str | None:
@@ -85,16 +93,20 @@ class Run:
         }
 
     def questions(self, metric: str | None = None) -> list[dict[str, Any]]:
-        """One row for each question and setting, with the value of a metric: the one that decides, if none is named."""
+        """One row for each question and setting, with the value of a metric: the one that decides, if none is named.
+
+        ``outcome`` says how the evidence is in what is handed over: ``found``, ``split``, ``part``, ``missed``,
+        ``unreachable``, ``document`` for a question judged by its documents, or ``no answer``.
+        """
         metric = metric or self.metric
         known = [of["name"] for of in self.report["metrics"]]
         if metric not in known:
             raise SettingError(f"metric: there is no metric `{metric}`\n  help: one of: {', '.join(known)}")
         asked = self.report["queries"]
         return [
-            {"id": question["id"], "question": question["text"], "name": cell["id"], "value": value}
+            {"id": question["id"], "question": question["text"], "name": cell["id"], "value": value, "outcome": _OUTCOMES.get(letter)}
             for cell in self.report["cells"]
-            for question, value in zip(asked, cell["values"][metric])
+            for question, value, letter in zip(asked, cell["values"][metric], cell["outcomes"])
         ]
 
     def __repr__(self) -> str:
@@ -111,15 +123,9 @@ class Run:
 class Advice(Run):
     """A recommendation: a finished sweep, and the file with the advised settings."""
 
-    def __init__(self, folder: Path, sentences: Sequence[str]) -> None:
+    def __init__(self, folder: StrPath) -> None:
         super().__init__(folder)
-        self.sentences = tuple(sentences)
         self.config = self.folder / "chunkmill.toml"
-
-    @property
-    def verdict(self) -> str:
-        """Which settings to use, how certain that is, and what they cost."""
-        return " ".join(self.sentences)
 
 
 class Gate:
@@ -161,7 +167,7 @@ class Gate:
         return _show.paragraph(repr(self)) + _show.rows(["setting", "metric", "", ""], rows)
 
 
-def sweep(labels: Path, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | Path, out: Path, **settings: Any) -> Run:
+def sweep(labels: StrPath, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | StrPath, out: StrPath, **settings: Any) -> Run:
     """Measures every combination of some settings against labelled questions.
 
     ``labels`` is a folder with ``queries.jsonl`` and ``corpus``. ``grid`` has lists of values by setting
@@ -170,16 +176,16 @@ def sweep(labels: Path, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | 
     """
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(grid, (str, os.PathLike)):
-            file = _Path(grid)
+            file = Path(grid)
         else:
-            file = _Path(folder) / "sweep.toml"
+            file = Path(folder) / "sweep.toml"
             file.write_text(_toml([grid] if isinstance(grid, Mapping) else grid), encoding="utf-8")
         _run("sweep", "--labels", labels, "--sweep", file, "--output", out, **settings)
     return Run(out)
 
 
 def recommend(
-    documents: Path, out: Path, *, questions: Path | None = None, minutes: int = 10, **settings: Any
+    documents: StrPath, out: StrPath, *, questions: StrPath | None = None, minutes: int = 10, **settings: Any
 ) -> Advice:
     """Finds settings for documents.
 
@@ -187,11 +193,11 @@ def recommend(
     evidence, like ``queries.jsonl``; questions without evidence are labelled in a terminal, by the program.
     """
     given = [] if questions is None else ["--questions", questions]
-    said = _run("recommend", documents, "--output", out, "--minutes", str(minutes), "--json", *given, **settings)
-    return Advice(out, json.loads(said)["advice"])
+    _run("recommend", documents, "--output", out, "--minutes", str(minutes), "--json", *given, **settings)
+    return Advice(out)
 
 
-def gate(run: Run | Path, baseline: Path, **limits: Any) -> Gate:
+def gate(run: Run | StrPath, baseline: StrPath, **limits: Any) -> Gate:
     """Compares a run with a baseline: has a question lost its evidence, or is less found?
 
     ``limits`` are the flags of ``chunkmill-eval gate``: ``allow_lost=3``, ``max_drop="ndcg_at_10=0.02"``.
@@ -200,11 +206,11 @@ def gate(run: Run | Path, baseline: Path, **limits: Any) -> Gate:
     return Gate(json.loads(_run("gate", folder, "--baseline", baseline, "--json", fails=True, **limits)))
 
 
-def baseline(run: Run | Path, out: Path) -> _Path:
+def baseline(run: Run | StrPath, out: StrPath) -> Path:
     """Writes what `gate` needs of a run into one file."""
     folder = run.folder if isinstance(run, Run) else run
     _run("baseline", folder, "--output", out)
-    return _Path(out)
+    return Path(out)
 
 
 def _toml(grids: Sequence[Mapping[str, Any]]) -> str:
@@ -223,23 +229,32 @@ def _program() -> str:
     raise Error(f"the program {name} is not in this environment\n  help: install the wheel of chunkmill again")
 
 
-def _run(command: str, *arguments: Path, fails: bool = False, **settings: Any) -> str:
+def _run(command: str, *arguments: StrPath, fails: bool = False, **settings: Any) -> str:
     """Runs a command and returns what it prints. With ``fails``, exit code 1 is a result."""
     flags = [f"--{name.replace('_', '-')}={_written(value)}" for name, value in settings.items() if value is not None]
-    done = subprocess.run(
-        [_program(), command, *(os.fspath(argument) for argument in arguments), *flags],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
-    if done.returncode == 0 or (fails and done.returncode == 1):
-        if done.stderr:
-            print(done.stderr, file=sys.stderr, end="")
-        return done.stdout
-    message = done.stderr.strip().removeprefix("error: ")
-    raise (SettingError if done.returncode == 2 else Error)(message)
+    line = [_program(), command, *(os.fspath(argument) for argument in arguments), *flags]
+    error: list[str] = []
+    with tempfile.TemporaryFile() as out:
+        program = subprocess.Popen(
+            line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
+        )
+        with program:
+            assert program.stderr is not None
+            try:
+                # Progress is shown while it is made; an error becomes an exception.
+                for text in program.stderr:
+                    if error or text.startswith("error: "):
+                        error.append(text)
+                    else:
+                        print(text, file=stream(), end="", flush=True)
+            except BaseException:
+                program.kill()
+                raise
+        if program.returncode == 0 or (fails and program.returncode == 1):
+            out.seek(0)
+            return out.read().decode("utf-8")
+    message = "".join(error).strip().removeprefix("error: ") or f"{command} ended with exit code {program.returncode}"
+    raise (SettingError if program.returncode == 2 else Error)(message)
 
 
 def _written(value: object) -> str:
