@@ -29,6 +29,10 @@ fn the_version_is_one_line_and_more_of_them_with_verbose() {
     }
 }
 
+/// A page about which questions can be made up.
+const PAGE: &str = "# Where cats sleep\n\nCats sleep on mats at night, and on warm machines during the day. They prefer a quiet \
+                    room with a closed door. A cat that is disturbed moves to another place and stays there.\n";
+
 #[test]
 fn quiet_leaves_only_results_and_errors_and_verbose_says_more() {
     let home = folder(&[
@@ -37,7 +41,7 @@ fn quiet_leaves_only_results_and_errors_and_verbose_says_more() {
         ("docs/bad.md", ""),
     ]);
     std::fs::write(home.path().join("docs/bad.md"), b"\xff\xff").unwrap();
-    std::fs::write(home.path().join("docs/good.md"), "# Cats\n\n{}\n").unwrap();
+    std::fs::write(home.path().join("docs/good.md"), PAGE).unwrap();
     let question = r#"{"query_id":"q","query":"where do cats sleep?","references":[{"doc_id":"a.md","text":"Cats sleep on mats"}]}"#;
     std::fs::write(home.path().join("set/queries.jsonl"), format!("{question}\n")).unwrap();
     let [set, file, docs] = ["set", "sweep.toml", "docs"].map(|name| arg(&home.path().join(name)).to_owned());

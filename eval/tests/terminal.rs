@@ -170,6 +170,10 @@ fn no_command_lets_labels_and_documents_speak_to_the_terminal() {
         2
     );
     assert_eq!(stage.run(&["table", run, run, "-o", "tables"], "", NEITHER).0, 0);
+    let named = format!("{HOSTILE}={run}/report.json");
+    let page = format!("compare {HOSTILE}.html");
+    assert_eq!(stage.run(&["compare", run, &named, "-o", &page], "", WORDS).0, 0);
+    assert_tame("compare", &fs::read_to_string(stage.home.path().join(page)).unwrap());
     assert_eq!(stage.run(&["schema"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["completions", "bash"], "", NEITHER).0, 0);
     assert_eq!(stage.run(&["man", HOSTILE], "", WORDS).0, 2);
