@@ -82,7 +82,7 @@ pub fn main() -> u8 {
         Command::Work => worker::serve().map(|()| exit::DONE),
         Command::Questions(args) => questions::run(args),
         Command::Label(args) => label::run(args),
-        Command::Synth(args) => synth::run(&args),
+        Command::Synth(args) => synth::run(args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args),
         Command::Baseline(args) => baseline::run(&args),

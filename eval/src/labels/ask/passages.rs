@@ -135,12 +135,15 @@ impl Reader<'_> {
             match &mut open {
                 Some(run) if part.end - run.start <= PART => run.end = part.end,
                 _ => {
-                    let done = open.replace(part);
-                    done.into_iter().for_each(|run| self.put(run, keeps_lines));
+                    if let Some(done) = open.replace(part) {
+                        self.put(done, keeps_lines);
+                    }
                 }
             }
         }
-        open.into_iter().for_each(|run| self.put(run, keeps_lines));
+        if let Some(last) = open {
+            self.put(last, keeps_lines);
+        }
     }
 
     /// Adds the rows of a table below its head.

@@ -168,7 +168,9 @@ impl<'p> Asked<'p> {
         } else {
             wrapped(text, &marked, width_of_messages().map(|width| width.saturating_sub(INDENT + 1)))
         };
-        lines.into_iter().for_each(|line| tell_line(&indented(line)));
+        for line in lines {
+            tell_line(&indented(line));
+        }
     }
 
     /// Asks until the answer is understood.
