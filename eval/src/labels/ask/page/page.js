@@ -107,18 +107,19 @@ const open_question = async (number) => {
   $('question').focus({ preventScroll: true });
 };
 
-/** Takes the places of an earlier answer as evidence that can be changed. */
+/** Takes the places of an earlier answer as evidence that can be changed, if it is one of those that this page writes. */
 const take_answer = () => {
   const state = overview.questions[at]?.state;
   const { answer } = asked;
-  const is_any = answer.length === 1 && answer[0].length > 1;
-  chosen = answer.flatMap((any) => any.flat()).map((place) => ({ ...place, found_by: ways_of(place) }));
-  document.querySelector(`[name=combine][value=${is_any ? 'any' : 'all'}]`).checked = true;
-  const note = state === 'unanswered' ? 'Answered: not in the documents.' : 'Answered. Change the evidence and save, or go on.';
-  $('answered').textContent = note;
+  const alternatives = answer.map((any) => any.length);
+  const is_plain = answer.flat().every((places) => places.length === 1) && (answer.length < 2 || alternatives.every((count) => count === 1));
+  chosen = is_plain ? answer.flat(2) : [];
+  document.querySelector(`[name=combine][value=${answer.length === 1 && alternatives[0] > 1 ? 'any' : 'all'}]`).checked = true;
   $('answered').hidden = !['unanswered', 'labelled'].includes(state);
+  $('answered').textContent = state === 'unanswered' ? 'Answered: not in the documents.'
+    : is_plain ? 'Answered. Change the evidence and save, or go on.'
+      : 'Answered, with alternatives that this page cannot show. Saving replaces them.';
 };
-const ways_of = (place) => asked.proposals.find((one) => same(one, place))?.found_by ?? ['selected'];
 
 // The passages.
 const pieces = (place) => place.pieces.map(([text, is_marked]) => (is_marked ? make('mark', { textContent: text }) : text));
