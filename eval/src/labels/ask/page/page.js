@@ -103,8 +103,9 @@ const open_question = async (number) => {
   show_more();
   show_chosen();
   $('ask').querySelector('.scroll').scrollTop = 0;
-  if (at >= 0 && asked.proposals.length) await focus_card(0, false);
+  // Before the document is loaded: the person may have gone on by then.
   $('question').focus({ preventScroll: true });
+  if (at >= 0 && asked.proposals.length) await focus_card(0, false);
 };
 
 /** Takes the places of an earlier answer as evidence that can be changed, if it is one of those that this page writes. */
@@ -402,7 +403,8 @@ addEventListener('keydown', (event) => {
     if (key === 'Escape') target.blur();
     return;
   }
-  if (key === 'Enter' && target.closest('button, a')) return;
+  // The button of a dialog that was just closed still has the focus for a moment.
+  if (key === 'Enter' && target.closest('button, a')?.getClientRects().length) return;
   const run = /^[1-9]$/.test(key) ? () => toggle(Number(key) - 1) : KEYS[key];
   if (!run) return;
   event.preventDefault();
