@@ -338,7 +338,7 @@ fn every_proposal_is_a_whole_passage() {
     let page = format!(
         "# Depth\n\n{paragraph}\n\n{item}\n- The depth ends.\n\n1. The depth is first.\n2. The depth is second\n   2024.\n\n\
          > The depth of a quote\n> goes on.\nLazily so.\n\n## Code\n\n```sh\ndepth --set 3\n\ndepth --get\n```\n\n\
-         | depth | meaning |\n| --- | --- |\n| 1 | shallow |\n| 2 | deep |\n\n{long}"
+         | depth | meaning |\n| --- | --- |\n| 1 | shallow |\n| 2 | deep |\n\nTo see the depth,\nrun `depth`:\n\n```sh\ndepth --show\n```\n\n{long}"
     );
     let said = proposed(&[("docs/page.md", &page)], "what is the depth\n");
     let found = proposals(&said);
@@ -353,6 +353,7 @@ fn every_proposal_is_a_whole_passage() {
         ("```sh\ndepth --set 3\n\ndepth --get\n```".to_owned(), "page.md:29  Depth > Code"),
         ("| depth | meaning |\n| 1 | shallow |".to_owned(), "page.md:37  Depth > Code"),
         ("| depth | meaning |\n| 2 | deep |".to_owned(), "page.md:38  Depth > Code"),
+        ("To see the depth,\nrun `depth`:\n\n```sh\ndepth --show\n```".to_owned(), "page.md:40  Depth > Code"),
     ];
     for (text, place) in &wanted {
         let own = found.iter().find(|(_, shown)| shown == text);

@@ -46,6 +46,7 @@ mod score;
 mod stats;
 mod sweep;
 mod synth;
+mod synth_model;
 mod table;
 mod terminal;
 #[path = "../../tests/tiny.rs"]

@@ -71,7 +71,7 @@ flags! {
     /// Flags for searching.
     pub(super) struct SearchFlags of SearchOptions;
     /// Flags for the language model that answers.
-    pub(super) struct AnswerFlags of AnswerOptions;
+    pub struct AnswerFlags of AnswerOptions;
     /// The number of threads.
     pub struct ThreadFlags of RunOptions["threads"];
     /// Flags for using the machine.

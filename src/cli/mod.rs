@@ -26,11 +26,12 @@ use commands::{
 
 // The evaluation harness and the Python module use the same arguments and messages.
 pub use args::Verbosity;
+pub use commands::answer::client as answer_client;
 pub use commands::completions::{CompletionArgs, completions};
 pub use commands::man::{ManArgs, man};
 pub use escape::visible;
 pub use failure::{elsewhere, finish, parse};
-pub use flags::{EmbeddingFlags, ThreadFlags};
+pub use flags::{AnswerFlags, EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
 pub use line::{Line, Look};
 pub use output::{note, print, print_json, print_json_pretty, print_prose, tell, tell_line, width_of_messages};

@@ -85,7 +85,7 @@ pub fn main() -> u8 {
         Command::Work => worker::serve().map(|()| exit::DONE),
         Command::Questions(args) => questions::run(args),
         Command::Label(args) => label::run(args),
-        Command::Synth(args) => synth::run(&args),
+        Command::Synth(args) => synth::run(args),
         Command::Verify(args) => verify::run(&args),
         Command::Gate(args) => gate::run(&args, verbosity.is_verbose()),
         Command::Baseline(args) => baseline::run(&args),

@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// Search logs, pages of frequent questions, titles of issues
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Column of the questions [default: question, query, search_term, keyword, title or the like]
+    /// Column of the questions [default: question, query, keyword, title or the like]
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// Column that says how often a question was asked [default: count, hits, searches or the like; else each row counts once]

@@ -1,15 +1,18 @@
 //! `chunkmill-eval synth`: makes synthetic questions from documents, as a set.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use chunkmill::cli::print;
+use chunkmill::answer;
+use chunkmill::cli::{AnswerFlags, EmbeddingFlags, ThreadFlags, answer_client, note, print};
+use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
 
 use crate::data::files::refuse_overlap;
-use crate::labels::synth::{Kind, SynthSettings, Synthesis, refuse_real_labels, synth};
+use crate::labels::ask::Proposer;
+use crate::labels::synth::{Kind, SynthSettings, Synthesis, TASK, refuse_real_labels, synth, synth_by_model};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -28,6 +31,16 @@ pub(super) struct Args {
     /// Kinds of questions to make, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "heading,sentence,title")]
     kinds: Vec<Kind>,
+    /// Have the questions written by the language model at --endpoint: one request for each, with a passage of your documents.
+    /// Questions that search does not find, that point to the document or copy it are dropped
+    #[arg(long, conflicts_with = "kinds")]
+    by_model: bool,
+    #[command(flatten)]
+    answer: AnswerFlags,
+    #[command(flatten)]
+    embedding: EmbeddingFlags,
+    #[command(flatten)]
+    threads: ThreadFlags,
     /// Only files that match this glob; repeat to allow several [default: markdown and plain text]
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
@@ -36,15 +49,22 @@ pub(super) struct Args {
     exclude: Vec<String>,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     for root in args.corpus.iter().map(|root| root.location.path()) {
         refuse_overlap(&args.output, root)?;
     }
     refuse_real_labels(&args.output)?;
     let filter = Filter::new(&args.include, &args.exclude, true, DEFAULT_MAX_BYTES)?;
     let settings = SynthSettings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };
-    let made = synth(&args.corpus, &filter, &settings)?;
-    made.set.write(&args.output)?;
+    let made = if args.by_model {
+        let flags =
+            Options { answer: args.answer.0, embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+        by_model(&args.corpus, &filter, &settings, &args.output, flags.or(Options::from_env()?).resolve()?)?
+    } else {
+        let made = synth(&args.corpus, &filter, &settings)?;
+        made.set.write(&args.output)?;
+        made
+    };
     warn(&made, settings.queries);
     let Synthesis { set, kinds, asked, .. } = &made;
     let kinds: Vec<String> = kinds.iter().map(|(name, count)| format!("{count} {name}")).collect();
@@ -59,12 +79,48 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
+/// The reason for which a question fails the round trip.
+const NOT_FOUND: &str = "with which search does not find the passage";
+
+/// Has questions written by a language model, and keeps those with which their passage is found again.
+fn by_model(
+    roots: &[Root],
+    filter: &Filter,
+    settings: &SynthSettings,
+    set: &Path,
+    config: Config,
+) -> anyhow::Result<Synthesis> {
+    let client = answer_client(&config.answer)?;
+    let mut write = |passage: &str| answer::write(&client, TASK, passage);
+    let mut made = synth_by_model(roots, filter, settings, &mut write)?;
+    made.set.write(set)?;
+    let proposer = Proposer::new(set, config)?;
+    let mut kept = Vec::new();
+    for query in std::mem::take(&mut made.set.queries) {
+        if proposer.finds(&query)? {
+            kept.push(query);
+        } else {
+            *made.dropped.entry(NOT_FOUND).or_default() += 1;
+        }
+    }
+    made.kinds.insert(Kind::Model.name(), kept.len());
+    made.set.queries = kept;
+    made.set.write(set)?;
+    Ok(made)
+}
+
 fn warn(made: &Synthesis, wanted: usize) {
     for document in &made.unreadable {
         tracing::warn!("{} is not in the set: it {}", document.doc_id, document.reason);
     }
+    for (reason, dropped) in &made.dropped {
+        note(format_args!("dropped: {} {reason}\n", count(*dropped, "question")));
+    }
+    if let Some(error) = &made.stopped {
+        tracing::warn!("no further questions were written: {error}");
+    }
     let questions = made.set.queries.len();
-    if questions < wanted {
+    if questions < wanted && made.dropped.is_empty() && made.stopped.is_none() {
         let questions = count(questions, "question");
         tracing::warn!("{questions}, not {wanted}: the documents yield no more");
     }

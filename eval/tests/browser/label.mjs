@@ -101,6 +101,8 @@ await tab.press('Escape');
 await tab.click('#rail li:first-child button');
 await question('how long are backups kept');
 seen.before = await tab.evaluate(`[...document.querySelectorAll('#chosen .go')].map((it) => it.textContent)`);
+await tab.press('Enter');
+await question('All questions are answered.');
 await tab.click('#done');
 await tab.until(`document.getElementById('end').open`);
 seen.summary = await tab.evaluate(`document.getElementById('summary').textContent`);

@@ -1,11 +1,11 @@
 //! `chunkmill answer`: an answer from the configured language model, based on retrieved passages.
 
-use crate::answer::{Answer, ApiKey, Citation, Client, answer};
+use crate::answer::{Answer, ApiKey, Citation, Client, Settings, answer};
 use crate::cli::flags::AnswerFlags;
 use crate::cli::output::{print, print_json};
 use crate::cli::retrieval::ContextArgs;
 use crate::config::{Options, variable};
-use crate::error::exit;
+use crate::error::{Error, exit};
 use crate::value::count;
 
 #[derive(clap::Args)]
@@ -22,8 +22,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     // Check the settings of the language model before searching.
     let config = args.context.config().resolve(Options { answer: args.answer.0, ..Options::default() })?;
-    let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
-    let client = Client::new(&config.answer, key)?;
+    let client = client(&config.answer)?;
     let (question, context) = args.context.pack()?;
     let answer = answer(&client, &question, &context)?;
     warn(&answer);
@@ -33,6 +32,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         print(in_words(text, &answer.citations))?;
     }
     Ok(exit::DONE)
+}
+
+/// Creates a client with the key of the environment. Nothing is sent yet.
+///
+/// # Errors
+/// Those of [`Client::new`], and of a variable that cannot be read.
+pub fn client(settings: &Settings) -> Result<Client, Error> {
+    let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
+    Client::new(settings, key)
 }
 
 fn warn(answer: &Answer) {

@@ -1,7 +1,7 @@
 //! The whole passages of a document: what a person can judge without seeing the rest, and what a label points to.
 //!
 //! The document's blocks decide, as its parser sees them; nothing here reads Markdown. A paragraph is a passage,
-//! whatever its line feeds, and so are a list item with its continuation, a quote, a row of a table, and a block of
+//! whatever its line feeds, with the code that its last sentence announces, and so are a list item with its continuation, a quote, a row of a table, and a block of
 //! code. A block that is too long to read at once is divided where it has parts: into its children, at blank lines of
 //! code, or between sentences. Headings are no passages: they say what is asked, not what is answered.
 
@@ -87,9 +87,33 @@ impl Reader<'_> {
     fn blocks(&mut self, indices: Range<usize>) {
         let mut at = indices.start;
         while at < indices.end {
-            self.block(at);
-            at = self.document.blocks[at].next.max(at + 1);
+            let next = self.document.blocks[at].next.max(at + 1);
+            if next < indices.end && self.goes_on(at, next) {
+                let end = self.document.blocks[next].next.max(next + 1);
+                let keeps_lines = self.document.blocks[next..end].iter().any(|block| keeps_lines(block.kind));
+                self.put(self.document.blocks[at].range.start..self.document.blocks[next].range.end, keeps_lines);
+                at = end;
+            } else {
+                self.block(at);
+                at = next;
+            }
         }
+    }
+
+    /// Returns whether the sentence of a paragraph ends in the block after it, as before the code that it announces.
+    fn goes_on(&self, at: usize, next: usize) -> bool {
+        let (paragraph, next) = (&self.document.blocks[at], &self.document.blocks[next]);
+        let text =
+            self.document.text[paragraph.range.clone()].trim_end_matches(|c: char| !c.is_alphanumeric() && !is_end(c));
+        // A long list is read item by item.
+        let most = match next.kind {
+            BlockKind::Code | BlockKind::Math | BlockKind::Quote => LONGEST,
+            BlockKind::List => LONGEST / 2,
+            _ => 0,
+        };
+        paragraph.kind == BlockKind::Paragraph
+            && !text.ends_with(is_end)
+            && next.range.end - paragraph.range.start <= most
     }
 
     fn block(&mut self, at: usize) {
@@ -135,12 +159,15 @@ impl Reader<'_> {
             match &mut open {
                 Some(run) if part.end - run.start <= PART => run.end = part.end,
                 _ => {
-                    let done = open.replace(part);
-                    done.into_iter().for_each(|run| self.put(run, keeps_lines));
+                    if let Some(done) = open.replace(part) {
+                        self.put(done, keeps_lines);
+                    }
                 }
             }
         }
-        open.into_iter().for_each(|run| self.put(run, keeps_lines));
+        if let Some(last) = open {
+            self.put(last, keeps_lines);
+        }
     }
 
     /// Adds the rows of a table below its head.
@@ -171,6 +198,11 @@ impl Reader<'_> {
     fn says_something(&self, range: &Range<usize>) -> bool {
         self.document.text[range.clone()].contains(char::is_alphanumeric)
     }
+}
+
+/// Returns whether a sentence ends with this character.
+fn is_end(c: char) -> bool {
+    ".?!…。？！．".contains(c)
 }
 
 /// Returns whether the lines of a block mean something.

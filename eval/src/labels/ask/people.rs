@@ -146,17 +146,15 @@ impl PeopleAgreement {
     /// Describes it in words.
     pub fn describe(&self) -> String {
         let Self { both, alike, with_evidence, in_common, shared_text } = self;
-        let mut text = format!(
+        let text = format!(
             "{} answered by both; on {alike} they agree whether the documents answer the question",
             count(*both, "question")
         );
-        if let Some(shared) = shared_text {
-            text += &format!(
-                "; of {with_evidence} with evidence by both, it has text in common in {in_common} ({:.0} % of the text)",
-                100.0 * shared
-            );
-        }
-        text
+        let Some(shared) = shared_text else { return text };
+        format!(
+            "{text}; of {with_evidence} with evidence by both, it has text in common in {in_common} ({:.0} % of the text)",
+            100.0 * shared
+        )
     }
 }
 
@@ -173,14 +171,14 @@ pub fn compare_people(one: &[Query], other: &[Query]) -> PeopleAgreement {
         }
         agreement.with_evidence += 1;
         let (ours, theirs) = (covered(query), covered(theirs));
-        let (shared, all) = (common(&ours, &theirs), size(&ours) + size(&theirs));
+        let (both, all) = (common(&ours, &theirs), size(&ours) + size(&theirs));
         let whole = |ranges: &Covered<'_>| ranges.iter().filter(|(_, ranges)| ranges.is_empty()).count();
         let documents = ours.keys().any(|id| theirs.contains_key(id));
-        let is_common = shared > 0 || (documents && whole(&ours) + whole(&theirs) > 0);
+        let is_common = both > 0 || (documents && whole(&ours) + whole(&theirs) > 0);
         agreement.in_common += usize::from(is_common);
         #[expect(clippy::cast_precision_loss, reason = "bytes of evidence are far below 2^52")]
-        if all > shared {
-            shares.push(shared as f64 / (all - shared) as f64);
+        if all > both {
+            shares.push(both as f64 / (all - both) as f64);
         }
     }
     #[expect(clippy::cast_precision_loss, reason = "questions are far below 2^52")]

@@ -19,7 +19,7 @@ use chunkmill::search::{Mode, Query as Search, Searcher, marks};
 use rayon::prelude::*;
 
 use super::passages::{Outline, WholePassage};
-use crate::labels::set::{Corpus, Finder, FoundBy, LabelSet, Place, Quote, Reference, corpus_of};
+use crate::labels::set::{Corpus, Finder, FoundBy, LabelSet, Place, Query, Quote, Reference, corpus_of};
 
 /// The dataset that search proposes from, in a set's folder.
 const WORK: &str = ".chunkmill-label";
@@ -116,7 +116,7 @@ impl Proposer {
                 let text = &self.corpus.texts[id];
                 found.push((id.as_str(), Self::ranked(words, text, outline.within(&(start..end)), way, &mut similar)?));
             }
-            lists.push((way, by_turns(found)));
+            lists.push((way, by_turns(&found)));
         }
         Ok(self.merged(words, &lists))
     }
@@ -196,6 +196,24 @@ impl Proposer {
         all.into_iter().take(RANDOM).map(random).collect()
     }
 
+    /// Returns whether hybrid search finds some of a question's evidence among the best chunks.
+    ///
+    /// # Errors
+    /// Those of the search and of the model.
+    pub fn finds(&self, query: &Query) -> Result<bool> {
+        let question = embed::query(self.embedder.as_ref(), &query.text)?;
+        let search = Search { text: &query.text, vector: Some(&question), k: CHUNKS, ..Search::default() };
+        let found = self.searcher.search(&search)?;
+        let meets = |place: &Place| {
+            found.iter().map(|chunk| self.searcher.place(chunk.row)).any(|chunk| {
+                let Some(quote) = &place.quote else { return chunk.document.doc_id == place.doc_id };
+                let (start, end) = (quote.range.start as u64, quote.range.end as u64);
+                chunk.document.doc_id == place.doc_id && chunk.start_byte < end && start < chunk.end_byte
+            })
+        };
+        Ok(query.references.iter().flat_map(Reference::places).any(meets))
+    }
+
     /// Returns a proposal with the passage before it, or after it. Returns `None` if its document has no other there.
     pub fn extended(&self, proposal: &Proposal, before: bool) -> Option<Proposal> {
         let neighbour = self.outlines.get(&proposal.doc_id)?.beside(&proposal.range, before)?;
@@ -204,7 +222,7 @@ impl Proposer {
         let keeps_lines = proposal.keeps_lines || neighbour.keeps_lines;
         // A head above another row would be shown twice.
         let head = proposal.head.clone().filter(|head| head.end <= range.start);
-        Some(Proposal { range, keeps_lines, head, ..proposal.clone() })
+        Some(Proposal { range, head, keeps_lines, ..proposal.clone() })
     }
 
     /// Returns every place with this text, ignoring differences in white space.
@@ -272,7 +290,7 @@ fn place_of(doc_id: &str, document: &str, range: Range<usize>) -> Option<Place> 
 }
 
 /// Returns the best passage of each chunk, then the second best of each, and so on, without repeats.
-fn by_turns<'o>(chunks: Vec<(&'o str, Vec<&'o WholePassage>)>) -> Vec<(&'o str, &'o WholePassage)> {
+fn by_turns<'o>(chunks: &[(&'o str, Vec<&'o WholePassage>)]) -> Vec<(&'o str, &'o WholePassage)> {
     let longest = chunks.iter().map(|(_, passages)| passages.len()).max().unwrap_or_default();
     let turns = (0..longest).flat_map(|at| chunks.iter().filter_map(move |(id, found)| Some((*id, *found.get(at)?))));
     let mut listed: Vec<(&str, &WholePassage)> = Vec::new();

@@ -37,8 +37,7 @@ const INDENT: usize = 5;
 const HELP: &str = "y or a number: this one answers it · n: the documents do not answer it · m: more · /words: search again · \
                     s: later · u: undo · q: stop · ?: all commands";
 
-const LONG_HELP: &str = "\
-  y, 2          proposal 1, or 2, answers the question
+const LONG_HELP: &str = "\x20 y, 2          proposal 1, or 2, answers the question
   1,3           both are needed
   1/3           either one is enough
   m             show more proposals
@@ -168,7 +167,9 @@ impl<'p> Asked<'p> {
         } else {
             wrapped(text, &marked, width_of_messages().map(|width| width.saturating_sub(INDENT + 1)))
         };
-        lines.into_iter().for_each(|line| tell_line(&indented(line)));
+        for line in lines {
+            tell_line(&indented(line));
+        }
     }
 
     /// Asks until the answer is understood.

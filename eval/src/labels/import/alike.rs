@@ -4,6 +4,7 @@
 //! Words that stop words hide can turn a question around. Two questions therefore stay apart if they ask for different
 //! things (`when`, `where`), or if only one of them says `not`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chunkmill::search::marks;
@@ -65,26 +66,23 @@ pub(super) fn distinct(asked: Vec<AskedBefore>) -> (Vec<AskedBefore>, usize, Vec
     }
     let repeats = all - exact.len();
     // The most frequent question of those that ask the same keeps its place.
-    exact.sort_by(|a, b| b.count.cmp(&a.count));
+    exact.sort_by_key(|one| Reverse(one.count));
     let mut kept: Vec<(Wordings, Said)> = Vec::new();
     let mut places: BTreeMap<BTreeSet<String>, Vec<usize>> = BTreeMap::new();
     let mut alike: Vec<(String, usize)> = Vec::new();
     for next in exact {
         let said = Said::of(next.best());
         let near = places.entry(said.stems.clone()).or_default();
-        match near.iter().find(|&&at| said.is_like(&kept[at].1)) {
-            Some(&at) => {
-                alike.push((next.best().to_owned(), at));
-                kept[at].0.count = kept[at].0.count.saturating_add(next.count);
-            }
-            None => {
-                near.push(kept.len());
-                kept.push((next, said));
-            }
+        if let Some(&at) = near.iter().find(|&&at| said.is_like(&kept[at].1)) {
+            alike.push((next.best().to_owned(), at));
+            kept[at].0.count = kept[at].0.count.saturating_add(next.count);
+        } else {
+            near.push(kept.len());
+            kept.push((next, said));
         }
     }
     let alike = alike.into_iter().map(|(text, at)| (text, kept[at].0.best().to_owned())).collect();
-    kept.sort_by(|(a, _), (b, _)| b.count.cmp(&a.count));
+    kept.sort_by_key(|(one, _)| Reverse(one.count));
     let question =
         |(one, _): (Wordings, Said)| AskedBefore { text: one.best().to_owned(), count: one.count, file: one.file };
     (kept.into_iter().map(question).collect(), repeats, alike)

@@ -146,25 +146,27 @@ pub fn collect_questions(files: &[PathBuf], settings: &CollectSettings) -> Resul
 
 /// Returns a text as a question: on one line, without a label before it.
 fn question(text: &str) -> Result<String, String> {
-    let mut text = words(text);
+    let line = words(text);
+    let mut text = line.as_str();
     // `[Bug]`, `Q:`, `3.`
     while let Some((_, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        text = rest.trim().to_owned();
+        text = rest.trim();
     }
-    let label = |text: &str| -> Option<String> {
-        let (first, rest) = text.split_once(' ')?;
-        let number = first.strip_suffix(['.', ')']).filter(|number| !number.is_empty())?;
-        number.chars().all(|c| c.is_ascii_digit()).then(|| rest.to_owned())
-    };
-    for prefix in ["Q:", "Q.", "Question:"] {
-        text = text.strip_prefix(prefix).map_or(text.clone(), |rest| rest.trim().to_owned());
+    for label in ["Q:", "Q.", "Question:"] {
+        text = text.strip_prefix(label).map_or(text, str::trim);
     }
-    text = label(&text).unwrap_or(text);
+    if let Some((first, rest)) = text.split_once(' ')
+        && let Some(number) = first.strip_suffix(['.', ')'])
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        text = rest;
+    }
     match text.chars().count() {
         0 => Err("has no question".to_owned()),
         _ if !text.contains(char::is_alphabetic) => Err("has no word".to_owned()),
         LONGEST.. => Err(format!("has more than {LONGEST} characters, which is no question")),
-        _ => Ok(text),
+        _ => Ok(text.to_owned()),
     }
 }
 

@@ -21,10 +21,12 @@ pub enum Kind {
     Sentence,
     /// From a title and a term.
     Title,
+    /// By a language model, from a passage.
+    Model,
 }
 
 impl Kind {
-    /// All kinds, in the order in which they take turns.
+    /// All kinds that need no language model, in the order in which they take turns.
     pub const ALL: [Self; 3] = [Self::Heading, Self::Sentence, Self::Title];
 
     /// Returns the name used in settings and as the tag of its questions.
@@ -33,6 +35,7 @@ impl Kind {
             Self::Heading => "heading",
             Self::Sentence => "sentence",
             Self::Title => "title",
+            Self::Model => "model",
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Makes up questions from a corpus, without labels and without a language model, for a first answer when there
-//! are only documents.
+//! Makes up questions from a corpus without labels, for a first answer when there are only documents: by rules, or, if asked
+//! to, by a language model.
 //!
 //! | kind | the question | its evidence |
 //! | --- | --- | --- |
 //! | `heading` | a heading, after those above it if it says little alone | the section's own text without the heading |
 //! | `sentence` | the most informative words of a sentence, in order | the paragraph without that sentence |
 //! | `title` | a document's title and a term that no other document has | the paragraph that introduces the term |
+//!
+//! | `model` | written by a language model about a passage | the passage |
 //!
 //! # What makes a question usable
 //!
@@ -48,6 +50,7 @@
 //! | `texts` | How much does each word say in this corpus, and which passages are ambiguous? |
 //! | `candidate` | What is a question that may be chosen? |
 //! | `heading`, `sentence`, `title` | Which questions of this kind are there? |
+//! | `written` | Which question did a language model write about a passage, and is it usable? |
 //! | `synthesis` | Which of them are chosen? |
 
 mod candidate;
@@ -57,7 +60,9 @@ mod synthesis;
 mod texts;
 mod title;
 mod words;
+mod written;
 
 pub use candidate::{Kind, SIZE};
-pub use synthesis::{SynthSettings, Synthesis, refuse_real_labels, synth};
+pub use synthesis::{SynthSettings, Synthesis, refuse_real_labels, synth, synth_by_model};
 pub(crate) use words::sentences;
+pub use written::TASK;

@@ -1,8 +1,9 @@
 //! Chooses questions among all candidates, and makes a set of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
+use chunkmill::answer::WrittenText;
 use chunkmill::corpus::{Filter, QuarantinedDocument, Root};
 use chunkmill::document::Document;
 use chunkmill::error::{Error, Result};
@@ -10,7 +11,7 @@ use chunkmill::value::count;
 
 use super::candidate::{Candidate, Kind};
 use super::texts::Texts;
-use super::{heading, sentence, title, words};
+use super::{heading, sentence, title, words, written};
 use crate::labels::import::{self, Documents, ImportedSet};
 use crate::labels::set::{LabelSet, Query, queries_of};
 
@@ -36,6 +37,10 @@ pub struct Synthesis {
     pub kinds: BTreeMap<&'static str, usize>,
     /// Number of documents with questions.
     pub asked: usize,
+    /// Number of questions that a language model wrote and that are not usable, by reason.
+    pub dropped: BTreeMap<&'static str, usize>,
+    /// The error after which no further questions were written.
+    pub stopped: Option<Error>,
 }
 
 /// Makes questions from the documents below `roots`. Documents of a named root `NAME=PATH` are below `NAME/` in
@@ -66,6 +71,66 @@ pub fn synth(roots: &[Root], filter: &Filter, settings: &SynthSettings) -> Resul
     Ok(made)
 }
 
+/// Has a language model write questions about passages of the documents below `roots`: as many requests as there are
+/// questions to make. `write` is given a passage with its headings, and returns the reply of the model.
+///
+/// # Errors
+/// Those of [`synth`], and that of the first request. An error of a later request is in [`Synthesis::stopped`], and what was
+/// written before is kept.
+pub fn synth_by_model(
+    roots: &[Root],
+    filter: &Filter,
+    settings: &SynthSettings,
+    write: &mut dyn FnMut(&str) -> Result<WrittenText>,
+) -> Result<Synthesis> {
+    let Documents { bytes, read, unreadable } = import::documents(roots, filter)?;
+    let mut made = Synthesis { set: ImportedSet::of(bytes), unreadable, ..Synthesis::default() };
+    let documents = read.into_iter().map(|(source, content)| Document::parse(source, content)).collect();
+    let texts = Texts::new(documents);
+    let mut asked = BTreeSet::new();
+    let mut known: HashSet<String> = HashSet::new();
+    for candidate in chosen(&texts, written::passages(&texts), settings) {
+        let document = &texts.documents[candidate.document].document;
+        let passage = &document.text[candidate.evidence[0].clone()];
+        let WrittenText { text: reply, model, .. } = match write(&written::shown(document, &candidate.evidence[0])) {
+            Ok(written) => written,
+            Err(error) if asked.is_empty() && made.dropped.is_empty() => return Err(error),
+            Err(error) => {
+                made.stopped = Some(error);
+                break;
+            }
+        };
+        let question = written::question(&reply, passage);
+        match question.and_then(|text| if known.insert(normal(&text)) { Ok(text) } else { Err(written::REPEATS) }) {
+            Ok(text) => {
+                asked.insert(candidate.document);
+                let mut query = Candidate { text, ..candidate }.query(&texts);
+                query.tags.extend(model);
+                made.set.queries.push(query);
+            }
+            Err(reason) => *made.dropped.entry(reason).or_default() += 1,
+        }
+    }
+    if made.set.queries.is_empty() {
+        let problem = format!("no question could be written about {}", count(texts.documents.len(), "document"));
+        let reasons: Vec<String> = made.dropped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        let help = if reasons.is_empty() {
+            "questions need paragraphs of 80 to 1,500 characters".to_owned()
+        } else {
+            format!("the model's questions were dropped: {}; try another model", reasons.join(", "))
+        };
+        return Err(Error::setting("synth", problem, help));
+    }
+    made.asked = asked.len();
+    made.kinds.insert(Kind::Model.name(), made.set.queries.len());
+    Ok(made)
+}
+
+/// Returns the words of a question, by which repeats are seen.
+fn normal(text: &str) -> String {
+    words::words_of(text).join(" ")
+}
+
 /// Refuses to replace questions that people have asked: `set` must not exist, or be synthetic.
 ///
 /// # Errors
@@ -93,9 +158,10 @@ fn candidates(texts: &Texts, kinds: &[Kind]) -> Vec<Candidate> {
             Kind::Heading => heading::candidates(texts),
             Kind::Sentence => sentence::candidates(texts),
             Kind::Title => title::candidates(texts),
+            Kind::Model => Vec::new(),
         });
     }
-    let normal = |candidate: &Candidate| words::words_of(&candidate.text).join(" ");
+    let normal = |candidate: &Candidate| normal(&candidate.text);
     let mut asked: HashMap<String, usize> = HashMap::new();
     for candidate in &all {
         *asked.entry(normal(candidate)).or_default() += 1;

@@ -77,16 +77,16 @@ impl<'a> AskedQuestion<'a> {
         let both = format!("{} {words}", asked.text);
         let proposals = proposer.propose(if words.trim().is_empty() { &asked.text } else { words })?;
         let proposals = proposals.iter().filter_map(|one| Shown::of(proposer, one, &both)).collect();
-        let place = |place: &Place| {
+        let place = |place: &Place, found_by: &BTreeSet<FoundBy>| {
             let range = place.quote.as_ref()?.range.clone();
-            let Place { doc_id, .. } = place;
-            let found_by = BTreeSet::new();
+            let (doc_id, found_by) = (&place.doc_id, found_by.clone());
             let one = Proposal { doc_id: doc_id.clone(), range, found_by, head: None, keeps_lines: false };
             Shown::of(proposer, &one, &both)
         };
         let answer = answers.answer(at).map_or(&[][..], |query| query.references.as_slice());
         let answer = answer.iter().map(|reference| {
-            let any = reference.any.iter().map(|places| places.iter().filter_map(place).collect());
+            let shown = |one| place(one, &reference.found_by);
+            let any = reference.any.iter().map(|places| places.iter().filter_map(shown).collect());
             any.collect::<Vec<Vec<Shown<'_>>>>()
         });
         Ok(Some(Self { text: &asked.text, answer: answer.collect(), proposals }))

@@ -103,22 +103,24 @@ const open_question = async (number) => {
   show_more();
   show_chosen();
   $('ask').querySelector('.scroll').scrollTop = 0;
-  if (at >= 0 && asked.proposals.length) await focus_card(0, false);
+  // Before the document is loaded: the person may have gone on by then.
   $('question').focus({ preventScroll: true });
+  if (at >= 0 && asked.proposals.length) await focus_card(0, false);
 };
 
-/** Takes the places of an earlier answer as evidence that can be changed. */
+/** Takes the places of an earlier answer as evidence that can be changed, if it is one of those that this page writes. */
 const take_answer = () => {
   const state = overview.questions[at]?.state;
   const { answer } = asked;
-  const is_any = answer.length === 1 && answer[0].length > 1;
-  chosen = answer.flatMap((any) => any.flat()).map((place) => ({ ...place, found_by: ways_of(place) }));
-  document.querySelector(`[name=combine][value=${is_any ? 'any' : 'all'}]`).checked = true;
-  const note = state === 'unanswered' ? 'Answered: not in the documents.' : 'Answered. Change the evidence and save, or go on.';
-  $('answered').textContent = note;
+  const alternatives = answer.map((any) => any.length);
+  const is_plain = answer.flat().every((places) => places.length === 1) && (answer.length < 2 || alternatives.every((count) => count === 1));
+  chosen = is_plain ? answer.flat(2) : [];
+  document.querySelector(`[name=combine][value=${answer.length === 1 && alternatives[0] > 1 ? 'any' : 'all'}]`).checked = true;
   $('answered').hidden = !['unanswered', 'labelled'].includes(state);
+  $('answered').textContent = state === 'unanswered' ? 'Answered: not in the documents.'
+    : is_plain ? 'Answered. Change the evidence and save, or go on.'
+      : 'Answered, with alternatives that this page cannot show. Saving replaces them.';
 };
-const ways_of = (place) => asked.proposals.find((one) => same(one, place))?.found_by ?? ['selected'];
 
 // The passages.
 const pieces = (place) => place.pieces.map(([text, is_marked]) => (is_marked ? make('mark', { textContent: text }) : text));
@@ -401,7 +403,8 @@ addEventListener('keydown', (event) => {
     if (key === 'Escape') target.blur();
     return;
   }
-  if (key === 'Enter' && target.closest('button, a')) return;
+  // The button of a dialog that was just closed still has the focus for a moment.
+  if (key === 'Enter' && target.closest('button, a')?.getClientRects().length) return;
   const run = /^[1-9]$/.test(key) ? () => toggle(Number(key) - 1) : KEYS[key];
   if (!run) return;
   event.preventDefault();

@@ -218,12 +218,10 @@ impl Shared {
             Act::Undo => answers.undo().map(|question| undone = question),
             Act::Done => Ok(()),
         };
-        match done {
-            Err(error) => refuse(500, &error.to_string()),
-            Ok(()) => {
-                let state = json!({ "overview": Overview::of(answers), "undone": undone });
-                (HttpReply::json(&state), matches!(act, Act::Done))
-            }
+        if let Err(error) = done {
+            return refuse(500, &error.to_string());
         }
+        let state = json!({ "overview": Overview::of(answers), "undone": undone });
+        (HttpReply::json(&state), matches!(act, Act::Done))
     }
 }
