@@ -30,7 +30,7 @@ use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
-use crate::value::{Globs, count, did_you_mean, nearest, one_of, value};
+use crate::value::{Globs, count, did_you_mean, misread, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -860,7 +860,7 @@ fn read_variable(name: &str, set: impl FnOnce(&str) -> Result<(), String>) -> Re
     set(&value).map_err(|problem| {
         Error::setting(
             format!("environment variable {name}"),
-            format!("`{value}` is not understood: {problem}"),
+            misread(&value, &problem),
             "it accepts the same values as the flag of that name; correct it or unset it",
         )
     })

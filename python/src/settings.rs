@@ -11,7 +11,7 @@ use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
 };
 use chunkmill::setting::{Setting, Table};
-use chunkmill::value::unknown;
+use chunkmill::value::{misread, unknown};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -87,7 +87,7 @@ fn set(options: &mut Options, tables: Tables, name: &str, value: &Bound<'_, PyAn
         SEARCH => options.search.set(name, text),
         _ => options.run.set(name, text),
     };
-    read.map_err(|problem| setting(name, format!("`{text}` is not understood: {problem}"), &found.help()))
+    read.map_err(|problem| setting(name, misread(text, &problem), &found.help()))
 }
 
 /// Says which setting was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.

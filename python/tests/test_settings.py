@@ -59,7 +59,7 @@ def test_a_wrong_name_gets_a_suggestion() -> None:
     ("settings", "message"),
     [
         ({"max": "many"}, "max: 'many' is a text"),
-        ({"max": -1}, "max: `-1` is not understood"),
+        ({"max": -1}, "max: `-1` is not a whole number"),
         ({"max": 0}, "max is 0"),
         ({"min": 9, "max": 3}, "min 9 is over max 3"),
         ({"preset": "structures"}, "did you mean `structure`"),

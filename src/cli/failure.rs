@@ -111,8 +111,15 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
     };
     match (error.kind(), text(ContextKind::InvalidArg), text(ContextKind::InvalidSubcommand)) {
         (ErrorKind::UnknownArgument, Some(argument), _) => {
-            let asked = arguments.iter().skip(1).fold(&command, |at, word| at.find_subcommand(word).unwrap_or(at));
-            suggest_argument(error, &argument, asked);
+            suggest_argument(error, &argument, asked(&command, arguments));
+        }
+        (ErrorKind::MissingRequiredArgument, ..) => {
+            let asked = asked(&command, arguments);
+            // A dataset and a question: the only argument is most likely the question.
+            let is_missing = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing)) if *missing == ["<QUERY>"]);
+            if is_missing {
+                tip(error, format!("the dataset comes first: `chunkmill {} DATASET \"QUESTION\"`", asked.get_name()));
+            }
         }
         (ErrorKind::InvalidSubcommand, _, Some(word))
             if command.find_subcommand("index").is_some() && Path::new(&word).exists() =>
@@ -121,6 +128,11 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
         }
         _ => {}
     }
+}
+
+/// Returns the command that the arguments name.
+fn asked<'c>(command: &'c clap::Command, arguments: &[OsString]) -> &'c clap::Command {
+    arguments.iter().skip(1).fold(command, |at, word| at.find_subcommand(word).unwrap_or(at))
 }
 
 fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Command) {

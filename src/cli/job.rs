@@ -188,13 +188,19 @@ fn chosen(report: &Report) -> String {
     format!("{}{shown}{}", manifest.spec.text, if is_first { advice } else { "" })
 }
 
-fn links(counts: Counts) -> String {
-    let lost = match counts.unresolved_edges {
+/// Says where the links that lead nowhere are listed, if there are any.
+fn listed(counts: Counts) -> &'static str {
+    if counts.unresolved_edges > 0 { " (`chunkmill stats --links` lists them)" } else { "" }
+}
+
+/// Says how many links there are, and how many of them lead nowhere.
+pub(super) fn links(edges: u64, unresolved: u64) -> String {
+    let lost = match unresolved {
         0 => String::new(),
         1 => ", 1 leads nowhere".to_owned(),
         lost => format!(", {lost} lead nowhere"),
     };
-    format!("  links      {}{lost}", counts.edges)
+    format!("{edges}{lost}")
 }
 
 fn changes(report: &Report) -> String {
@@ -243,7 +249,7 @@ fn describe(report: &Report, out: &str) -> String {
             count(counts.tokens, "token")
         ),
         format!("  chunked    {}", chosen(report)),
-        links(counts),
+        format!("  links      {}{}", links(counts.edges, counts.unresolved_edges), listed(counts)),
     ];
     if report.is_update {
         lines.push(changes(report));

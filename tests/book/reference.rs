@@ -289,7 +289,7 @@ fn the_book_has_the_keys_of_what_commands_print() {
         (&["stats", "out", "--json"], 0),
         (&["verify", "out", "--json"], 0),
         (&["promote", "out", "a.md", "high", "--json"], 0),
-        (&["delete", "out", "--doc", "b.md", "--json"], 0),
+        (&["delete", "out", "b.md", "--json"], 0),
         (&["gc", "out", "--json"], 0),
     ];
     let mut text = String::from("| printed by | keys |\n| --- | --- |\n");

@@ -207,7 +207,10 @@ fn mistakes_in_other_commands_are_answered() {
     assert_answered(&[
         ("gc out --older-than soon", 2, &["`soon` is not a whole number of 0 or more"]),
         ("verify out --corpus docs/b.md", 1, &["is no longer in the corpus", "chunkmill index CORPUS -o out"]),
-        ("delete out --doc nope", 2, &["no document nope", "`doc_id`"]),
+        ("delete out", 2, &["<DOC"]),
+        ("search question", 2, &["the dataset comes first: `chunkmill search DATASET \"QUESTION\"`"]),
+        ("context question", 2, &["the dataset comes first: `chunkmill context DATASET \"QUESTION\"`"]),
+        ("delete out nope", 2, &["no document nope", "`doc_id`"]),
         ("promote out a.md", 2, &["<LEVEL>"]),
         ("run --plan plan.json --shard 1/1 -o new", 2, &["plan.json: is not a plan", "chunkmill plan CORPUS"]),
         ("run --plan plan.json --shard 3/2 -o new", 2, &["plan.json: is not a plan"]),

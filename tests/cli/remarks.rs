@@ -119,7 +119,7 @@ fn a_condition_that_nothing_meets_is_said_with_the_nearest_name() {
         paths.dedup();
         assert_eq!((paths, &*err), (expected.iter().map(|&path| path.to_owned()).collect(), ""), "{tag}");
     }
-    for command in [&["delete", "out", "--doc", "alerts.md"][..], &["promote", "out", "alerts.md", "high"]] {
+    for command in [&["delete", "out", "alerts.md"][..], &["promote", "out", "alerts.md", "high"]] {
         let (code, _, err) = run(home, command);
         assert!(
             code == 2 && err.contains("out: the dataset has no document alerts.md; did you mean `guide/alerts.md`?"),
@@ -378,7 +378,7 @@ fn an_output_that_is_the_corpus_or_nothing_is_a_usage_error() {
         &["verify", ""],
         &["gc", ""],
         &["promote", "", "a.md", "x"],
-        &["delete", "", "--doc", "a.md"],
+        &["delete", "", "a.md"],
     ] {
         let (code, _, err) = run(home, command);
         assert_eq!(code, 2, "{command:?}: {err}");

@@ -95,7 +95,7 @@ fn a_preset_in_a_flag_is_not_mixed_with_the_environment_either() {
     assert_eq!(explain(("CHUNKMILL_DENY_TRUNCATION", "1"), &[]).0, 0);
     let (code, _, err) = explain(("CHUNKMILL_UNIT", "inches"), &[]);
     assert_eq!(code, 2);
-    assert!(err.contains("environment variable CHUNKMILL_UNIT: `inches`"), "{err}");
+    assert!(err.contains("environment variable CHUNKMILL_UNIT: `inches` is not a unit; one of: "), "{err}");
 }
 
 #[test]

@@ -153,8 +153,8 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     write(stage.home.path(), &evil, b"# Other\n\nAnother text.\n");
     assert_eq!(stage.run(&["verify", out, "--corpus", docs], WORDS).0, 1);
     assert_eq!(stage.run(&["verify", out, "--corpus", docs, "--json"], JSON).0, 1);
-    stage.run(&["delete", out, "--doc", &id], NEITHER);
-    stage.run(&["delete", out, "--doc", &id], WORDS);
+    stage.run(&["delete", out, &id], NEITHER);
+    stage.run(&["delete", out, &id], WORDS);
 
     // A table in, a table out: the output is not text, but the messages are.
     let rows =

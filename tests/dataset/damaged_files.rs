@@ -150,7 +150,7 @@ fn a_damaged_manifest_stops_every_command_and_is_made_again_with_fresh() {
             &["context", "out", "text"],
             &["gc", "out"],
             &["promote", "out", "a.md", "important"],
-            &["delete", "out", "--doc", "a.md"],
+            &["delete", "out", "a.md"],
             &["plan", "docs", "-o", "out", "--embedder", "fake"],
         ];
         // Every command reads the manifest in the same way.
@@ -196,7 +196,7 @@ fn every_command_that_writes_leaves_what_passes() {
     write(home, "docs/new.md", b"# New\n\n[a](a.md)\n");
     after(&INDEX);
     after(&["promote", "out", "a.md", "important"]);
-    after(&["delete", "out", "--doc", "b.md"]);
+    after(&["delete", "out", "b.md"]);
     after(&["gc", "out"]);
     fs::remove_file(home.join("docs/bad.md")).unwrap();
     after(&INDEX);

@@ -158,8 +158,7 @@ fn deleted_documents_are_gone_from_every_table_until_they_are_indexed_again() {
     assert_eq!(code, 3, "{err}");
     let whole = tree(&home.join("out"));
     ok(home, &["promote", "out", "4.md", "important"]);
-    let said: Value =
-        serde_json::from_str(&ok(home, &["delete", "out", "--doc", "4.md", "--doc", "odd.md", "--json"])).unwrap();
+    let said: Value = serde_json::from_str(&ok(home, &["delete", "out", "4.md", "odd.md", "--json"])).unwrap();
     assert_eq!(said["documents"], 2);
     assert!(levels(home, "out", "4.md").is_empty());
     assert_eq!(ok(home, &["verify", "out"]).lines().count(), 1, "no row, edge or count is left over");
@@ -194,9 +193,9 @@ fn what_is_not_there_cannot_be_deleted() {
     let home = corpus();
     let home = home.path();
     index(home, "out", &[]);
-    refused(home, &["delete", "out", "--doc", "none.md"], "has no document none.md");
-    refused(home, &["delete", "out", "--doc", "3.md", "--doc", "none.md"], "has no document none.md");
-    refused(home, &["delete", "out", "--doc", "3.md#0"], "is a single chunk");
+    refused(home, &["delete", "out", "none.md"], "has no document none.md");
+    refused(home, &["delete", "out", "3.md", "none.md"], "has no document none.md");
+    refused(home, &["delete", "out", "3.md#0"], "is a single chunk");
     refused(home, &["delete", "out", "--collection", "none"], "no document in a collection `none`");
     let (code, _, err) = run(home, &["delete", "out"]);
     assert_eq!(code, 2, "{err}");

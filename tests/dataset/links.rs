@@ -451,9 +451,18 @@ fn the_job_writes_an_edge_for_every_link_inside_the_corpus() {
     assert_eq!(stats["edges_by_kind"]["image"], serde_json::json!({"edges": 2, "unresolved": 1}));
     let (_, stats, _) = run(home.path(), &["stats", "out"]);
     assert!(
-        stats.contains("edges       14, 6 unresolved: 8 links (4 unresolved), 4 wikilinks (1 unresolved)"),
+        stats.contains("links       14, 6 lead nowhere: 8 links (4 lost), 4 wikilinks (1 lost), 2 images (1 lost)"),
         "{stats}"
     );
+    assert!(!stats.contains("gone.md"), "{stats}");
+    let (code, listed, _) = run(home.path(), &["stats", "out", "--links"]);
+    assert!(code == 0 && listed.starts_with(&stats), "{listed}");
+    assert_eq!(listed.matches("  leads nowhere  ").count(), 6, "{listed}");
+    assert!(listed.contains("  leads nowhere  index.md  link  guide.md#nowhere\n"), "{listed}");
+    let (_, listed, _) = run(home.path(), &["stats", "out", "--links", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let lost = serde_json::json!({"from_doc": "index.md", "kind": "image", "target": "pic.png"});
+    assert!(listed["lost_links"].as_array().unwrap().contains(&lost), "{listed}");
 }
 
 #[test]

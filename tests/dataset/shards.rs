@@ -170,7 +170,7 @@ fn an_attempt_that_ends_after_the_commit_changes_nothing() {
 
 #[test]
 fn a_commit_undoes_nothing_that_came_after_the_plan() {
-    for change in [&["promote", "out", "3.md", "important"][..], &["delete", "out", "--doc", "3.md"]] {
+    for change in [&["promote", "out", "3.md", "important"][..], &["delete", "out", "3.md"]] {
         let home = corpus(12);
         ok(home.path(), &[&["index", "docs", "-o", "out"], FAKE].concat());
         put(home.path(), "docs/3.md", &page(3, 6));

@@ -52,7 +52,7 @@ fn soon_run(home: &Path, args: &[&str]) -> (i32, String) {
 const WRITERS: [&[&str]; 5] = [
     &["index", "docs", "-o", "out", "--embedder", "fake", "--fresh"],
     &["promote", "out", "a.md", "high"],
-    &["delete", "out", "--doc", "b.md"],
+    &["delete", "out", "b.md"],
     &["gc", "out", "--older-than", "0"],
     &["index", "docs", "-o", "new", "--embedder", "fake"],
 ];

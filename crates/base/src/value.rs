@@ -178,6 +178,12 @@ pub fn unknown(written: &str, what: &str, names: &[&str]) -> String {
     format!("`{written}` is not {what}; {}", one_of(written, names))
 }
 
+/// Returns the message for a value that cannot be read, which names the value once.
+pub fn misread(written: &str, problem: &str) -> String {
+    let value = format!("`{written}`");
+    if problem.contains(&value) { problem.to_owned() } else { format!("{value} is not understood: {problem}") }
+}
+
 /// Largest number of names that a message lists.
 const LISTED: usize = 24;
 

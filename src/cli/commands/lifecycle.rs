@@ -25,9 +25,9 @@ pub(crate) struct PromoteArgs {
 pub(crate) struct DeleteArgs {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
-    /// Id of a document; repeat for several
-    #[arg(long, value_name = "ID", required_unless_present = "collection")]
-    doc: Vec<String>,
+    /// Ids of documents
+    #[arg(value_name = "DOC", required_unless_present = "collection")]
+    documents: Vec<String>,
     /// Delete every document of this collection; repeat for several
     #[arg(long, value_name = "NAME")]
     collection: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) fn promote(args: &PromoteArgs) -> anyhow::Result<u8> {
 
 pub(crate) fn delete(args: &DeleteArgs) -> anyhow::Result<u8> {
     let stop = stop_on_interrupt()?;
-    let changed = job::delete(&args.dataset, &args.doc, &args.collection, &stop)?;
+    let changed = job::delete(&args.dataset, &args.documents, &args.collection, &stop)?;
     report(changed, args.json, "deleted")
 }
 

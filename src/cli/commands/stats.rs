@@ -1,12 +1,13 @@
 //! `chunkmill stats`: what is in a dataset.
 
+use arrow::array::AsArray;
 use serde::Serialize;
 
 use crate::chunk::{Context, Pooling, Spec};
-use crate::cli::job::size;
+use crate::cli::job::{links, size};
 use crate::cli::output::{print, print_json};
-use crate::dataset::{Counts, EdgeCount, EdgeKinds, Manifest};
-use crate::error::exit;
+use crate::dataset::{Counts, Dataset, EdgeCount, EdgeKinds, Manifest, Table};
+use crate::error::{Error, Result, exit};
 use crate::storage::Location;
 use crate::value::count;
 
@@ -14,6 +15,9 @@ use crate::value::count;
 pub(crate) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
     dataset: Location,
+    /// Also list the links that lead nowhere
+    #[arg(long)]
+    links: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -33,6 +37,41 @@ struct Stats<'a> {
     dim: usize,
     format_version: u32,
     tool_version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost_links: Option<Vec<LostLink>>,
+}
+
+/// A link that leads nowhere.
+#[derive(Serialize)]
+struct LostLink {
+    from_doc: String,
+    kind: String,
+    target: String,
+}
+
+/// Returns the links of a dataset that lead nowhere.
+fn lost_links(at: &Location) -> Result<Vec<LostLink>> {
+    let dataset = Dataset::open(at)?;
+    let mut lost = Vec::new();
+    for file in dataset.files(Table::Edges) {
+        for batch in dataset.read(file, &["resolved", "from_doc", "kind", "target"], None)? {
+            let batch = batch?;
+            let damaged = || Error::Dataset {
+                path: dataset.root().join(&file.path),
+                problem: "does not have the columns of `edges`".to_owned(),
+                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+            };
+            let column = |name: &str| batch.column_by_name(name).ok_or_else(damaged);
+            let texts = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
+            let resolved = column("resolved")?.as_boolean_opt().ok_or_else(damaged)?;
+            let (from, kinds, targets) = (texts("from_doc")?, texts("kind")?, texts("target")?);
+            for row in (0..batch.num_rows()).filter(|&row| !resolved.value(row)) {
+                let [from_doc, kind, target] = [from, kinds, targets].map(|column| column.value(row).to_owned());
+                lost.push(LostLink { from_doc, kind, target });
+            }
+        }
+    }
+    Ok(lost)
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
@@ -49,6 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         dim: manifest.model.dim,
         format_version: manifest.format_version,
         tool_version: &manifest.tool_version,
+        lost_links: args.links.then(|| lost_links(&args.dataset)).transpose()?,
     };
     if args.json {
         print_json(&stats)?;
@@ -57,17 +97,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } =
         manifest.counts;
     let Counts { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = manifest.counts;
-    let kind = |name: &str, of: EdgeCount| format!("{} ({} unresolved)", count(of.edges, name), of.unresolved);
+    let kind = |name: &str, of: EdgeCount| match of.unresolved {
+        0 => count(of.edges, name),
+        lost => format!("{} ({lost} lost)", count(of.edges, name)),
+    };
     print(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {}\n\
          chunks      {chunks}, {truncated} of them truncated by the model\n\
-         edges       {edges}, {unresolved_edges} unresolved: {}, {}, {}\n\
+         links       {}: {}, {}, {}\n\
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          context     {}\n\
          embedded    {}, {} [{}]\n\
          dataset     {}, {}, format {}, written by chunkmill {}",
         size(bytes),
+        links(edges, unresolved_edges),
         kind("link", link),
         kind("wikilink", wikilink),
         kind("image", image),
@@ -83,6 +127,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         stats.format_version,
         stats.tool_version,
     ))?;
+    for LostLink { from_doc, kind, target } in stats.lost_links.iter().flatten() {
+        print(format_args!("  leads nowhere  {from_doc}  {kind}  {target}"))?;
+    }
     Ok(exit::DONE)
 }
 
