@@ -37,7 +37,7 @@ impl Answers {
     }
 }
 
-/// What a setting hands over.
+/// The places that a setting hands over.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandedOver {
     /// The setting's id.

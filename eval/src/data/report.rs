@@ -66,7 +66,7 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// The conclusions; `None` if nothing could be scored.
     pub verdict: Option<Verdict>,
-    /// What the questions want and what a few settings hand over for them.
+    /// The places that the questions want, and those that a few settings hand over for them.
     #[serde(default)]
     pub answers: Answers,
 }
@@ -491,20 +491,20 @@ pub struct Verdict {
     pub hybrid_overall: Option<HybridOverall>,
 }
 
-/// What to do, in words. Settings are between backticks.
+/// Advice in words. Settings are between backticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Advice {
     /// Which settings to use, and why.
     pub headline: String,
     /// How good they are.
     pub gain: String,
-    /// What they cost.
+    /// The costs of these settings.
     pub cost: String,
     /// How certain the advice is.
     pub certainty: String,
-    /// What would make it more certain.
+    /// The next step: how to become more certain.
     pub next: String,
-    /// What a reader must know before trusting it.
+    /// Reasons for caution that a reader must know.
     pub caveats: Vec<String>,
 }
 

@@ -199,7 +199,7 @@ fn certainty(report: &Report, verdict: &Verdict, cell: &Cell, compared: usize) -
         let best = if verdict.best == cell.id { "it".to_owned() } else { format!("`{}`", verdict.best) };
         said.push(format!("With a probability of {} {best} is the best; {alike}.", percent(verdict.p_best)));
     }
-    if let Some(record) = verdict.held_out.filter(|_| compared > 1) {
+    if let Some(record) = verdict.held_out.filter(|_| compared > 1 && verdict.tied.is_empty()) {
         said.push(format!(
             "Chosen by half of the questions and checked on the other half, a winner has {} ({} of the checks choose the same \
              setting).",

@@ -1,7 +1,7 @@
 //! How much of a report the page gets: enough for every table and plot, small enough to be sent by mail.
 //!
 //! It is `report.json` with the best setting first, numbers of a few digits, and for each question only the metric that
-//! decides. What is left out here is in `report.json` and `report.csv`.
+//! decides. The rest is in `report.json` and `report.csv`.
 
 use std::io::Write;
 

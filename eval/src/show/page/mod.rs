@@ -42,7 +42,7 @@ pub fn comparison(reports: &[(String, Report)]) -> Result<String> {
     Ok(filled(&title, &data::packed(&data::of_several(reports))?, &summaries.join("\n")))
 }
 
-/// Fills in the template. What is filled in is not searched for further places.
+/// Fills in the template. The texts that are filled in are not searched for further places.
 fn filled(title: &str, data: &str, markdown: &str) -> String {
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + data.len());
     let mut rest = TEMPLATE;
