@@ -37,7 +37,8 @@ fn quiet_leaves_only_results_and_errors_and_verbose_says_more() {
         ("docs/bad.md", ""),
     ]);
     std::fs::write(home.path().join("docs/bad.md"), b"\xff\xff").unwrap();
-    std::fs::write(home.path().join("docs/good.md"), "# Cats\n\n{}\n").unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/larder/corpus/guide/restore-files.md");
+    std::fs::copy(page, home.path().join("docs/good.md")).unwrap();
     let question = r#"{"query_id":"q","query":"where do cats sleep?","references":[{"doc_id":"a.md","text":"Cats sleep on mats"}]}"#;
     std::fs::write(home.path().join("set/queries.jsonl"), format!("{question}\n")).unwrap();
     let [set, file, docs] = ["set", "sweep.toml", "docs"].map(|name| arg(&home.path().join(name)).to_owned());
