@@ -90,13 +90,20 @@ fn set(options: &mut Options, tables: Tables, name: &str, value: &Bound<'_, PyAn
     read.map_err(|problem| setting(name, misread(text, &problem), &found.help()))
 }
 
+/// Arguments of a question that are no settings.
+const OF_QUESTIONS: [&str; 3] = ["k", "budget", "path"];
+
 /// Says which setting was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.
 fn meant(name: &str, names: &[&str]) -> String {
-    let has = |ours: &&str| names.contains(ours);
     let theirs = name.replace('_', "-");
-    let mut translated = elsewhere(&theirs).map(|flag| flag.trim_start_matches('-').replace('-', "_"));
-    match translated.find(|ours| has(&ours.as_str())) {
-        Some(ours) => format!("is not a setting; did you mean `{ours}`?"),
+    let translated: Vec<String> =
+        elsewhere(&theirs).map(|flag| flag.trim_start_matches('-').replace('-', "_")).collect();
+    let find = |known: &[&str]| translated.iter().find(|ours| known.contains(&ours.as_str()));
+    if let Some(ours) = find(names) {
+        return format!("is not a setting; did you mean `{ours}`?");
+    }
+    match find(&OF_QUESTIONS).filter(|_| names.contains(&"mode")) {
+        Some(ours) => format!("is not a setting; did you mean `{ours}`, an argument of a question?"),
         None => unknown(name, "a setting", names),
     }
 }

@@ -174,6 +174,13 @@ def test_mistakes_are_answered_in_the_words_of_python(searcher: chunkmill.Search
         chunkmill.chunk(TEXT, zzz=3)  # type: ignore[call-arg]  # pyright: ignore
     with pytest.raises(chunkmill.SettingError, match="max: '300' is a text(?s:.*)give a number"):
         chunkmill.chunk(TEXT, max="300")  # type: ignore[arg-type]  # pyright: ignore
+    for wrong, ours in [("top_k", "k"), ("limit", "k"), ("filter", "path")]:
+        with pytest.raises(chunkmill.SettingError, match=f"did you mean `{ours}`, an argument of a question"):
+            searcher.search("a", **{wrong: 3})  # type: ignore[arg-type]  # pyright: ignore
+    for found in (chunkmill.chunk(TEXT)[0], searcher.search("a")[0]):
+        with pytest.raises(AttributeError, match="no attribute 'text'; did you mean `content`"):
+            found.text  # type: ignore[union-attr, attr-defined]  # noqa: B018  # pyright: ignore
+        assert not hasattr(found, "contents")
     with pytest.raises(chunkmill.SettingError, match="question: is of type list"):
         searcher.search(["a", "b"])  # type: ignore[arg-type]  # pyright: ignore
     for k in (0, -1, True, 2.5):

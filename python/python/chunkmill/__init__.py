@@ -51,6 +51,7 @@ from ._results import (  # noqa: E402
     Quarantined,
     Report,
     Verification,
+    no_attribute,
 )
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ __all__ = [
 _fields: list[tuple[str, Any]] = [(name, Any) for name, _, _ in _chunkmill.columns()]
 Chunk.__dataclass_fields__ = dataclasses.make_dataclass("Chunk", _fields).__dataclass_fields__  # type: ignore[attr-defined]  # pyright: ignore
 Chunk.__annotations__ = dict(_fields)
+Chunk.__getattr__ = no_attribute  # type: ignore[attr-defined]  # pyright: ignore
 
 Source = Union[str, "os.PathLike[str]"]
 """A text (``str``), or the path of a file or of a folder with documents (``os.PathLike``)."""

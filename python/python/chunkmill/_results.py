@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _show
+
+
+def no_attribute(self: object, name: str) -> object:
+    """What a chunk or a hit answers when it is asked for a name that it does not have."""
+    meant = "; did you mean `content`?" if name == "text" else ""
+    raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}", name=name, obj=self)
 
 
 @dataclass(frozen=True)
@@ -276,6 +282,10 @@ class Hit:
     """The document's front matter, without title, tags and aliases."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
     """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
+
+    if not TYPE_CHECKING:
+        # Type checkers would accept any name.
+        __getattr__ = no_attribute
 
 
 @dataclass(frozen=True)
