@@ -115,7 +115,8 @@ fn describe(outcome: &Outcome, verbose: bool) -> String {
     let mut evidence = lost(&outcome.evidence, verbose);
     if outcome.lost_too_much() {
         evidence.push(format!(
-            "  Restore the texts, or label the questions again; --allow-lost {} accepts the loss.",
+            "  Restore the texts, or label these questions again (`chunkmill-eval label` with the same set); --allow-lost {} \
+             accepts the loss.",
             outcome.evidence.lost.len()
         ));
     }
@@ -147,7 +148,7 @@ fn describe(outcome: &Outcome, verbose: bool) -> String {
 fn word(state: State) -> &'static str {
     match state {
         State::Passed => "passed",
-        State::Unsure => "could be chance",
+        State::Unsure => "perhaps by no more than allowed",
         State::Failed => "FAILED",
     }
 }

@@ -113,6 +113,10 @@ fn begin(
     note("reading the documents\n");
     let proposer = Proposer::new(set, config)?;
     let answers = Answers::open(set, questions, proposer.corpus(), by)?;
+    if answers.drifted() > 0 {
+        let asked = count(answers.drifted(), "question");
+        note(format_args!("{asked} lost their evidence, because the documents have changed; they are asked again\n"));
+    }
     Ok((proposer, answers))
 }
 

@@ -57,6 +57,8 @@ pub struct Answers {
     questions: Vec<OpenQuestion>,
     /// The answers by id: those of this person, or all of the set if no name was given.
     known: BTreeMap<String, Query>,
+    /// The answers whose evidence is not in the documents any more: they are asked again, and kept until then.
+    drifted: BTreeMap<String, Query>,
     /// The questions that the set has without a name, if a name was given.
     nameless: Vec<Query>,
     later: BTreeSet<usize>,
@@ -71,6 +73,7 @@ impl Answers {
     /// cannot be read or written.
     pub fn open(set: &Path, questions: &QuestionFile, corpus: &Corpus, by: Option<String>) -> Result<Self> {
         let mut in_set = if set.join(QUERIES).is_file() { LabelSet::read(set)?.queries } else { Vec::new() };
+        let mut is_new = false;
         let ids: BTreeMap<&str, &str> = questions.plain.iter().map(|asked| (&*asked.text, &*asked.id)).collect();
         for (number, text) in (1..).zip(without_answer(set)?) {
             if !in_set.iter().any(|query| query.text == text) {
@@ -78,6 +81,7 @@ impl Answers {
                     ids.get(text.as_str()).map_or_else(|| format!("unanswered-{number:03}"), |id| (*id).to_owned());
                 let id = unused(wanted, |id| in_set.iter().any(|query| query.id == id));
                 in_set.push(Query::new(id, text, Vec::new()));
+                is_new = true;
             }
         }
         for query in &questions.labelled {
@@ -85,8 +89,11 @@ impl Answers {
             query
                 .locate(corpus)
                 .map_err(|problem| Error::setting(format!("question `{}`", query.id), problem, REFERENCE))?;
-            in_set.retain(|known| known.id != query.id);
-            in_set.push(query);
+            if !in_set.contains(&query) {
+                in_set.retain(|known| known.id != query.id);
+                in_set.push(query);
+                is_new = true;
+            }
         }
         let (known, nameless) = match &by {
             None => (in_set, Vec::new()),
@@ -95,13 +102,16 @@ impl Answers {
                 (people::answers(&people::file_of(set, name))?, in_set)
             }
         };
-        let known = known.into_iter().map(|query| (query.id.clone(), query)).collect();
+        let (drifted, known) = by_drift(known, corpus);
         // Questions that the set had without a name are not asked again.
         let is_asked = |asked: &&OpenQuestion| !nameless.iter().any(|query| query.text == asked.text);
-        let questions = questions.plain.iter().filter(is_asked).cloned().collect();
-        let answers =
-            Self { set: set.to_owned(), by, questions, known, nameless, later: BTreeSet::new(), steps: Vec::new() };
-        if !answers.known.is_empty() || !answers.nameless.is_empty() {
+        let mut questions: Vec<OpenQuestion> = questions.plain.iter().filter(is_asked).cloned().collect();
+        for query in drifted.values().filter(|query| !questions.iter().any(|asked| asked.text == query.text)) {
+            questions.push(OpenQuestion { id: query.id.clone(), text: query.text.clone() });
+        }
+        let (later, steps) = (BTreeSet::new(), Vec::new());
+        let answers = Self { set: set.to_owned(), by, questions, known, drifted, nameless, later, steps };
+        if is_new {
             answers.save()?;
         }
         Ok(answers)
@@ -110,6 +120,11 @@ impl Answers {
     /// Returns the questions that are asked.
     pub fn questions(&self) -> &[OpenQuestion] {
         &self.questions
+    }
+
+    /// Returns the number of questions that are asked again, because their evidence is not in the documents any more.
+    pub fn drifted(&self) -> usize {
+        self.drifted.len()
     }
 
     /// Returns the person's name.
@@ -147,7 +162,11 @@ impl Answers {
         let before = self.answer(at).cloned();
         let id = match &before {
             Some(query) => query.id.clone(),
-            None => unused(id, |id| self.known.contains_key(id) || self.nameless.iter().any(|query| query.id == id)),
+            None if self.drifted.get(&id).is_some_and(|query| query.text == text) => id,
+            None => unused(id, |id| {
+                let named = self.nameless.iter().any(|query| query.id == id);
+                named || self.known.contains_key(id) || self.drifted.contains_key(id)
+            }),
         };
         let by = self.by.iter().cloned().collect();
         self.known.insert(id.clone(), Query { by, ..Query::new(id.clone(), text, references) });
@@ -207,7 +226,10 @@ impl Answers {
 
     /// Writes the answers to the set. A file that would be empty is removed.
     fn save(&self) -> Result<()> {
-        let own: Vec<Query> = self.known.values().cloned().collect();
+        let mut own = self.drifted.clone();
+        own.retain(|_, query| !self.known.values().any(|known| known.text == query.text));
+        own.extend(self.known.clone());
+        let own: Vec<Query> = own.into_values().collect();
         let all = match &self.by {
             None => own,
             Some(name) => {
@@ -218,6 +240,23 @@ impl Answers {
         write(&self.set.join(QUERIES), &all)?;
         remove_file(&self.set.join(UNANSWERED))
     }
+}
+
+/// Parts answers by whether some of their evidence is not in the documents any more.
+fn by_drift(queries: Vec<Query>, corpus: &Corpus) -> (BTreeMap<String, Query>, BTreeMap<String, Query>) {
+    let labels = LabelSet { path: PathBuf::new(), queries };
+    let checked = labels.check(corpus);
+    let lost: BTreeSet<&str> = labels
+        .queries
+        .iter()
+        .zip(labels.scored(&checked))
+        .filter(|(query, scored)| scored.len() < query.references.len())
+        .map(|(query, _)| query.id.as_str())
+        .collect();
+    let of = |query: &Query| (query.id.clone(), query.clone());
+    let (drifted, known): (Vec<&Query>, Vec<&Query>) =
+        labels.queries.iter().partition(|query| lost.contains(query.id.as_str()));
+    (drifted.into_iter().map(of).collect(), known.into_iter().map(of).collect())
 }
 
 fn write(file: &Path, queries: &[Query]) -> Result<()> {
