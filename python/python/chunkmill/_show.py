@@ -75,4 +75,4 @@ def context(context: Context) -> str:
     """Shows a context as its reader gets it."""
     passages = f"{len(context.passages)} passage{'' if len(context.passages) == 1 else 's'}"
     head = f"{context.tokens:,} of {context.budget:,} tokens, {passages}"
-    return f'<p>{head}</p><pre style="white-space: pre-wrap">{escape(context.text)}</pre>'
+    return f'<p>{head}</p><pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">{escape(context.text)}</pre>'
