@@ -32,6 +32,14 @@ struct Session {
     home: TempDir,
 }
 
+impl Drop for Session {
+    /// Ends the program of a test that failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Session {
     fn start(questions: &str) -> Self {
         let home = folder(&DOCUMENTS);
