@@ -98,6 +98,22 @@ fn what_a_person_accepts_becomes_a_label_and_a_session_goes_on_where_it_was() {
     assert!(code == 0 && out.contains("1 query that the documents do not answer"), "{out}{said}");
     let (_, out, said) = label(&home, "");
     assert!(out.contains("0 left") && !said.contains("[1/"), "{out} {said}");
+    // A run without an answer writes nothing.
+    assert_eq!(fs::read_to_string(set.join("queries.jsonl")).unwrap(), written);
+    // Evidence that an edit removed is asked for again, and its old label is kept until then.
+    let page = "# Backups\n\nThirty days is how long a backup stays.\n";
+    fs::write(set.join("corpus/keep.md"), page).unwrap();
+    let (code, out, said) = label(&home, "s\ne\nkeep.md:3\n");
+    assert!(code == 0 && said.contains("2 questions lost their evidence"), "{said}");
+    assert!(
+        said.contains("[1/2] ") && out.contains("2 questions with evidence, 1 without an answer, 1 left"),
+        "{out} {said}"
+    );
+    let now = texts(&set);
+    assert_eq!(now.len(), 4, "{now:?}");
+    let kept = now.iter().filter(|(_, references)| references.concat().concat().contains("each night")).count();
+    let new = now.iter().filter(|(_, references)| references.concat().concat().contains("Thirty days is")).count();
+    assert_eq!((kept, new), (1, 1), "{now:?}");
 }
 
 #[test]

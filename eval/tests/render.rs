@@ -125,6 +125,7 @@ fn several_runs_are_compared_by_the_questions_that_they_share() {
     assert_eq!(changes.len(), 1, "only one setting differs");
     assert_eq!((&changes[0]["cell"], &changes[0]["comparison"]["separable"]), (&Json::from(id), &Json::from(true)));
     assert!(against[1]["problem"].as_str().unwrap().contains("no question in common"), "{}", against[1]);
+    assert_eq!(against[0]["loss"], Json::Null);
 }
 
 #[test]

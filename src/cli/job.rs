@@ -225,13 +225,20 @@ pub(super) fn left_out(others: &OtherFiles) -> String {
 /// Says how many chunks the model read in part only, and what helps.
 fn truncated(manifest: &Manifest) -> String {
     let (counts, most) = (manifest.counts, manifest.model.max_tokens as u64);
-    let is_in_tokens = Spec::resolve(&manifest.spec.settings).is_ok_and(|spec| spec.unit() == Unit::Tokens);
+    let spec = Spec::resolve(&manifest.spec.settings).ok();
+    let is_in_tokens = spec.as_ref().is_some_and(|spec| spec.unit() == Unit::Tokens);
     // Most chunks fit if a typical one fills four fifths of what the model reads.
     let fits = (most * counts.tokens).checked_div(counts.model_tokens).map(|fits| fits * 4 / 5 / 8 * 8);
     let fits = fits.filter(|&fits| fits >= 8 && is_in_tokens);
-    let max = fits.map(|fits| format!(" (about {fits})")).unwrap_or_default();
+    let own = spec.map(|spec| spec.max() as u64);
+    // A few chunks of other text than most may be truncated although most fit.
+    let help = match (fits, own) {
+        (Some(fits), Some(own)) if fits >= own => "",
+        (Some(fits), _) => &format!("lower --max (about {fits}), or "),
+        (None, _) => "lower --max, or ",
+    };
     format!(
-        "  truncated  {}: the model reads {most} tokens; lower --max{max}, or take a model that reads more (`chunkmill model list`)",
+        "  truncated  {}: the model reads {most} tokens; {help}take a model that reads more (`chunkmill model list`)",
         count(counts.truncated, "chunk"),
     )
 }

@@ -150,6 +150,11 @@ impl RetrievalArgs {
         opened
     }
 
+    /// Returns the least score that results must have, if one was given.
+    pub(super) fn least(&self) -> Option<f64> {
+        self.min_score
+    }
+
     /// Opens the dataset, embeds the question if the mode needs a vector, and passes both to `answer`.
     pub(super) fn ask<T>(
         self,

@@ -182,7 +182,13 @@ fn other_columns_go_with_each_chunk_and_a_bad_row_becomes_an_error_row_in_its_pl
     assert_eq!(seen("score"), ["10", "10", "20", "30", "50"]);
     assert_eq!(seen("lang"), ["en", "en", "fr", "de", "es"]);
     assert_eq!(seen("content"), ["# A\n\none", "# A\n\n## B\n\ntwo", "null", "null", "# C\n\nthree"]);
-    let errors = ["null", "null", "is not valid UTF-8 (first bad byte at offset 4)", "has no text", "null"];
+    let errors = [
+        "null",
+        "null",
+        "is not valid UTF-8 (first bad byte at offset 4); convert it, for example with `iconv -f latin1 -t utf-8`",
+        "has no text",
+        "null",
+    ];
     assert_eq!(seen("error"), errors);
     assert!(!out.schema().fields().iter().any(|field| field.name() == "embedding"), "no vectors unless asked for");
 

@@ -262,7 +262,9 @@ pub enum Skip {
     #[error("cannot be read: {0}")]
     Unreadable(#[source] io::Error),
     /// Bytes that are not text in a supported encoding.
-    #[error("is not valid {encoding} (first bad byte at offset {offset})")]
+    #[error(
+        "is not valid {encoding} (first bad byte at offset {offset}); convert it, for example with `iconv -f latin1 -t utf-8`"
+    )]
     Encoding {
         /// The encoding that the first bytes indicate.
         encoding: &'static str,

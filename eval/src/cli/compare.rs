@@ -52,6 +52,9 @@ fn named(run: &str) -> (String, &Path) {
     }
     let path = Path::new(run);
     let folder = if path.file_name().is_some_and(|name| name == FILE) { path.parent().unwrap_or(path) } else { path };
+    // Many runs are in folders of this name.
+    let folder =
+        if folder.file_name().is_some_and(|name| name == "run") { folder.parent().unwrap_or(folder) } else { folder };
     let name = folder.file_name().map_or_else(|| run.to_owned(), |name| name.to_string_lossy().into_owned());
     (name, path)
 }

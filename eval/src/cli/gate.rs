@@ -148,7 +148,7 @@ fn describe(outcome: &Outcome, verbose: bool) -> String {
 fn word(state: State) -> &'static str {
     match state {
         State::Passed => "passed",
-        State::Unsure => "perhaps by no more than allowed",
+        State::Unsure => "may be within what is allowed",
         State::Failed => "FAILED",
     }
 }

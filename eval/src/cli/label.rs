@@ -79,8 +79,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         )
         .into());
     }
-    let (set, labelled) = (args.set.display(), count(labelled, "question"));
-    let next = if open > 0 { "; run the same command to go on" } else { "" };
+    let set = args.set.display();
+    let advice = format!("; next: chunkmill-eval recommend {set} -o advice");
+    let next = match (open, labelled) {
+        (1.., _) => "; run the same command to go on",
+        (0, 0) => "",
+        (0, _) => &advice,
+    };
+    let labelled = count(labelled, "question");
     print(format_args!("{set}: {labelled} with evidence, {unanswered} without an answer, {open} left{next}"))?;
     for (other, agreement) in answers.agreement()? {
         print(format_args!("{} and {other}: {}", answers.by().unwrap_or_default(), agreement.describe()))?;

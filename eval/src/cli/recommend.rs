@@ -169,7 +169,12 @@ fn labels(documents: &Path, questions: Option<&Path>, out: &Path, options: &Opti
     let is_open = |text: &str| !known.iter().any(|query| query.text == text);
     let open = questions.plain.iter().filter(|asked| is_open(&asked.text)).count();
     if open > 0 && io::stdin().is_terminal() {
-        label(&roots, &questions, &set, options.clone().resolve()?, None)?;
+        let (outcome, _) = label(&roots, &questions, &set, options.clone().resolve()?, None)?;
+        let labelled = outcome.labelled + outcome.unanswered;
+        if outcome.open > 0 && labelled > 0 {
+            let all = count(labelled + outcome.open, "question");
+            note(format_args!("measuring with {labelled} of {all}; the same command goes on with the rest\n"));
+        }
     } else {
         let mut queries = known;
         queries.extend(

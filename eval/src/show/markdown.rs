@@ -17,6 +17,9 @@ const TOP: usize = 10;
 /// Largest number of questions listed.
 const NAMED: usize = 50;
 
+/// Largest number of questions that are listed because they are not all found.
+const NAMED_OPEN: usize = 10;
+
 /// Renders the change against a baseline, the verdict, the best ten settings, and fused search compared with its
 /// halves.
 pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
@@ -27,6 +30,7 @@ pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
         text.push_str("### Result of this run\n\n");
     }
     verdict(&view, &mut text);
+    questions(report, &mut text);
     leaders(&view, &mut text);
     hybrid(&view, &mut text);
     let labels = &report.labels;
@@ -67,6 +71,33 @@ fn verdict(view: &View, text: &mut String) {
     let toml = visible(verdict.toml.trim_end());
     let fence = fence(&toml);
     let _ = writeln!(text, "{fence}toml\n{toml}\n{fence}\n");
+}
+
+/// Names the questions whose evidence the recommended setting does not hand over in full.
+fn questions(report: &Report, text: &mut String) {
+    let advised = report.verdict.as_ref().and_then(|verdict| report.cell(&verdict.advised));
+    let Some(cell) = advised else { return };
+    let words = |letter| match letter {
+        'p' => Some("a part"),
+        'm' => Some("missed"),
+        'u' => Some("unreachable"),
+        _ => None,
+    };
+    let found = report.queries.iter().zip(cell.outcomes.chars());
+    let open: Vec<_> = found.filter_map(|(query, letter)| Some((query, words(letter)?))).collect();
+    if open.is_empty() {
+        return;
+    }
+    let all = value::count(report.labels.scored, "question");
+    let _ = writeln!(text, "### Not all found: {} of {all}\n", open.len());
+    for (query, words) in open.iter().take(NAMED_OPEN) {
+        let _ = writeln!(text, "- {} ({words}): {}", escape(&query.id), escape(&query.text));
+    }
+    let hidden = open.len().saturating_sub(NAMED_OPEN);
+    if hidden > 0 {
+        let _ = writeln!(text, "- and {hidden} more, in report.html");
+    }
+    text.push('\n');
 }
 
 fn leaders(view: &View, text: &mut String) {

@@ -35,7 +35,11 @@ pub(super) fn prose(text: &str, plain: impl Fn(&str) -> String, code: impl Fn(&s
 /// Returns the comparisons of fused search that matter most: those whose better side ranks highest.
 pub(super) fn hybrid_leaders<'r>(view: &View<'r>, count: usize) -> Vec<&'r HybridVerdict> {
     let Some(verdict) = &view.report.verdict else { return Vec::new() };
-    let place = |id: &str| view.ranked.iter().position(|cell| cell.id == id).unwrap_or(usize::MAX);
+    // The advised cell comes first, whatever its place.
+    let place = |id: &str| match view.ranked.iter().position(|cell| cell.id == id) {
+        _ if id == verdict.advised => 0,
+        found => found.map_or(usize::MAX, |at| at + 1),
+    };
     let mut verdicts: Vec<_> = verdict.hybrid.iter().collect();
     verdicts.sort_by_cached_key(|verdict| place(&verdict.hybrid).min(place(&verdict.half)));
     verdicts.truncate(count);

@@ -26,7 +26,8 @@ const look = {
   ...reading,
   ready: `${ready} ?? ''`,
   rows: `${rows}.length`,
-  asked: `${asked}.length`,
+  shown: `${asked}.length`,
+  asked: `document.querySelector('button.more')?.click(), ${asked}.length`,
   sections: `[...document.querySelectorAll('main > section')].filter((it) => it.getClientRects().length).map((it) => it.id)`,
   answer: `document.querySelector('.answer')?.textContent ?? ''`,
   // Names of settings in sentences.
@@ -50,7 +51,7 @@ const using = {
   found: `${put('by-mode', '', 'change')}, ${put('by-k', '', 'change')}, ${put('find', 'RECURSIVE max=400')}, ${rows}.map((row) => row.cells[1].textContent)`,
   alike: `${put('find', '')}, document.getElementById('only-open').click(), ${rows}.length`,
   back: `document.getElementById('only-open').click(), ${rows}.length`,
-  lost: `${choose('Show', 'lost')}, ${asked}.map((row) => row.cells[1].textContent)`,
+  lost: `document.querySelector('button.more').click(), ${choose('Show', 'lost')}, ${asked}.map((row) => row.cells[1].textContent)`,
   nobody: `${choose('Show', 'nobody')}, ${asked}.map((row) => row.cells[3].textContent)`,
   differ: `${choose('Show', 'differ')}, ${asked}.map((row) => [row.cells[1].textContent, row.cells[2].textContent])`,
   words: `${choose('Show', 'all')}, ${choose('Find', 'CACHE folder')}, ${asked}.map((row) => row.cells[0].textContent)`,

@@ -51,20 +51,32 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         print_snippet(own(hit), header_path, &question, 4)?;
         print("")
     };
+    let least = args.retrieval.least();
+    let found = |count: usize| match (count, least) {
+        (0, Some(least)) => tracing::warn!("no result reaches --min-score {least}"),
+        (0, None) => tracing::warn!("nothing was found"),
+        _ => {}
+    };
     match show {
         Show::Documents => {
-            for document in args.retrieval.ask(k, Searcher::documents)? {
+            let documents = args.retrieval.ask(k, Searcher::documents)?;
+            found(documents.len());
+            for document in documents {
                 if args.json { print_json(&document) } else { print_document(&document, &question) }?;
             }
         }
         Show::Spans => {
-            for span in args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))? {
+            let spans = args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))?;
+            found(spans.len());
+            for span in spans {
                 if args.json { print_json(&span) } else { print_span(&span, &question) }?;
             }
         }
         Show::Chunks | Show::Both => {
             let both = show == Show::Both;
-            for hit in args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, both))? {
+            let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, both))?;
+            found(hits.len());
+            for hit in hits {
                 if args.json { print_json(&hit) } else { show_hit(&hit, hit.document.as_deref()) }?;
             }
         }

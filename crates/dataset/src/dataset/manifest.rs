@@ -344,7 +344,11 @@ impl Manifest {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let meant = did_you_mean(root.meant().filter(|meant| meant.join(FILE).is_file()));
-                let help = format!("make the dataset first: chunkmill index CORPUS -o OUT{meant}");
+                // Somebody may have named the documents.
+                let is_folder =
+                    root.storage().find(root.path()).is_ok_and(|found| found.is_some_and(|it| it.is_folder));
+                let corpus = if is_folder && meant.is_empty() { root.to_string() } else { "CORPUS".to_owned() };
+                let help = format!("make the dataset first: chunkmill index {corpus} -o OUT{meant}");
                 return Err(wrong("does not exist".to_owned(), &help));
             }
             Err(error) => return Err(Error::io("read", path)(error)),

@@ -26,7 +26,7 @@ pub struct DocumentChanges {
     pub unchanged: u64,
     /// Documents in the dataset only.
     pub deleted: NameList,
-    /// Number of documents in the corpus that are quarantined without being read: too large, a symbolic link.
+    /// Number of files in the corpus that are no documents yet: too large, a symbolic link, or not readable.
     pub passed_over: u64,
 }
 
@@ -85,6 +85,8 @@ impl<'d> Comparison<'d> {
             match before {
                 _ if is_same => changes.unchanged += 1,
                 Some(_) => changes.changed.add(id),
+                // A file that cannot be read is quarantined; it is no document yet.
+                None if content.is_none() => changes.passed_over += 1,
                 None => changes.new.add(id),
             }
             is_same

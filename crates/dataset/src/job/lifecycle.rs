@@ -96,7 +96,7 @@ pub fn delete(out: &Location, documents: &[String], collections: &[String], stop
         let all: BTreeSet<String> = change.find(|_, _| true)?.into_values().collect();
         let meant = did_you_mean(nearest(name, all.iter().map(String::as_str)));
         let problem = format!("the dataset has no document in a collection `{name}`{meant}");
-        return Err(change.refused(problem, "`chunkmill stats` and the column `collection` list the collections"));
+        return Err(change.refused(problem, "the column `collection` of data/documents has the collections"));
     }
     let ids: BTreeSet<String> = found.into_keys().collect();
     let files = change.dataset.manifest().output.files;

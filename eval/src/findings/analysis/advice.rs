@@ -80,6 +80,15 @@ fn gain(report: &Report, verdict: &Verdict, cell: &Cell) -> String {
     if let Some(default) = default.filter(|default| default.id != cell.id && default.id != verdict.best) {
         said.push(format!("The default, `{}`, has {}.", default.id, short(default)));
     }
+    let compared = report.cells.iter().filter(|cell| cell.p_best.is_some());
+    let worst = compared.map(|cell| mean(report, cell)).reduce(if direction(report, &report.scoring.primary) > 0.0 {
+        f64::min
+    } else {
+        f64::max
+    });
+    if let Some(worst) = worst.filter(|worst| (worst - mean(report, cell)).abs() > 0.005) {
+        said.push(format!("The weakest setting that was tried has {}.", share_or_figure(report, worst)));
+    }
     said.join(" ")
 }
 
@@ -121,6 +130,14 @@ fn mean(report: &Report, cell: &Cell) -> f64 {
 /// Formats a value of the primary metric as [`quality`] does.
 fn share_or_figure(report: &Report, value: f64) -> String {
     if report.scoring.primary.starts_with("evidence_in_context_") { share(value, f64::round) } else { figure(value) }
+}
+
+/// Formats a difference of the primary metric as [`quality`] does.
+fn points(report: &Report, difference: f64) -> String {
+    match report.scoring.primary.starts_with("evidence_in_context_") {
+        true => format!("{:.0} percentage points", (100.0 * difference).ceil()),
+        false => figure(difference),
+    }
 }
 
 /// Formats a share in per cent. Only all is shown as 100 %, and only nothing as 0 %.
@@ -211,7 +228,7 @@ fn certainty(report: &Report, verdict: &Verdict, cell: &Cell, compared: usize) -
         said.push(format!(
             "{} reveal a difference of {} four times out of five; smaller ones often stay hidden.",
             capital(&asked(report)),
-            figure(verdict.minimum_detectable_effect)
+            points(report, verdict.minimum_detectable_effect)
         ));
     }
     said.join(" ")

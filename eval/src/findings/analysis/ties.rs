@@ -90,7 +90,7 @@ fn more(report: &Report, cells: &[&Cell], other: Option<&str>) -> String {
     };
     let error = cells[1..].iter().map(|cell| difference(cell).standard_error()).fold(0.0, f64::max);
     let alpha = 1.0 - report.scoring.confidence;
-    let or_others = other.map(|other| format!(", or better {other} ones,")).unwrap_or_default();
+    let or_others = other.map(|other| format!(", or, better, {other} ones")).unwrap_or_default();
     if error > 0.0 {
         let times = (minimum_detectable_effect(error, alpha, POWER) / WORTHWHILE).powi(2);
         return match rounded(asked, times) {

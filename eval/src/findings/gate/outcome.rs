@@ -61,7 +61,9 @@ impl Outcome {
         let lost = if self.evidence.lost.is_empty() { String::new() } else { format!("; {lost}, which is allowed") };
         match unsure {
             0 => format!("passed: nothing got worse than allowed ({checks}, {questions}){lost}"),
-            _ => format!("passed: {unsure} of {checks} got worse, but that could be chance ({questions}){lost}"),
+            _ => format!(
+                "passed: {unsure} of {checks} got worse, but perhaps by no more than is allowed ({questions}){lost}"
+            ),
         }
     }
 

@@ -106,9 +106,10 @@ impl Answers {
         // Questions that the set had without a name are not asked again.
         let is_asked = |asked: &&OpenQuestion| !nameless.iter().any(|query| query.text == asked.text);
         let mut questions: Vec<OpenQuestion> = questions.plain.iter().filter(is_asked).cloned().collect();
-        for query in drifted.values().filter(|query| !questions.iter().any(|asked| asked.text == query.text)) {
-            questions.push(OpenQuestion { id: query.id.clone(), text: query.text.clone() });
-        }
+        let again = |query: &Query| OpenQuestion { id: query.id.clone(), text: query.text.clone() };
+        let is_new_here = |query: &&Query| !questions.iter().any(|asked| asked.text == query.text);
+        let more: Vec<OpenQuestion> = drifted.values().filter(is_new_here).map(again).collect();
+        questions.extend(more);
         let (later, steps) = (BTreeSet::new(), Vec::new());
         let answers = Self { set: set.to_owned(), by, questions, known, drifted, nameless, later, steps };
         if is_new {

@@ -19,6 +19,7 @@ use chunkmill::search::{Mode, Query as Search, Searcher, marks};
 use rayon::prelude::*;
 
 use super::passages::{Outline, WholePassage};
+use crate::data::files::replace;
 use crate::labels::set::{Corpus, Finder, FoundBy, LabelSet, Place, Query, Quote, Reference, corpus_of};
 
 /// The dataset that search proposes from, in a set's folder.
@@ -85,6 +86,8 @@ impl Proposer {
         let out = set.join(WORK);
         let job = config.job(vec![Root::new(corpus_of(set))], false);
         job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+        // Sets are kept in repositories; this dataset can be made again.
+        replace(&out.join(".gitignore"), b"*\n")?;
         let searcher = Searcher::open(Dataset::open(&out)?, None)?;
         let outlines = corpus.texts.par_iter().map(|(id, text)| (id.clone(), Outline::new(id, text))).collect();
         Ok(Self { searcher, embedder, corpus, outlines })

@@ -16,7 +16,7 @@ use crate::data::files::{NOT_UTF8, TextFile};
 use crate::labels::set::{Finder, Place, Query, Quote, Reference, beginning};
 
 /// Help for a file that cannot be read.
-const FILES: &str = "name the files that `chunkmill-eval import FORMAT --help` lists";
+const FILES: &str = "name existing files; the help of the command lists the formats";
 
 /// A text file, read whole.
 pub(super) struct Source {

@@ -54,7 +54,16 @@ fn difference(first: &Report, at: usize, other: &Report) -> Value {
         Ok(found) => {
             let known: Vec<_> = found.changes.iter().filter(|change| change.better + change.worse > 0).collect();
             let problem = known.is_empty().then_some("no setting of both runs differs on the questions of both");
-            json!({ "run": at, "notes": found.notes, "changes": known, "problem": problem })
+            let with_lost =
+                found.changes.iter().filter_map(|change| Some((change.cell.clone(), json!(change.all?.after))));
+            json!({
+                "run": at,
+                "notes": found.notes,
+                "changes": known,
+                "problem": problem,
+                "loss": found.evidence.loss(),
+                "with_lost": with_lost.collect::<Map<_, _>>(),
+            })
         }
         Err(error) => json!({ "run": at, "problem": error.to_string() }),
     }

@@ -89,10 +89,10 @@
   // ---- Tables -----------------------------------------------------------------------------------------------------
 
   const scroll = (label, ...body) => h('div', { class: 'scroll', role: 'group', 'aria-label': label, tabindex: 0 }, body);
-  /** A table. Columns are [title, hover text?]; the first one has the headings of the rows. */
+  /** A table. Columns are [title, hover text?, whether it has words]; the first one has the headings of the rows. */
   const table = (label, columns, rows, attributes = {}) => scroll(label, h('table', attributes,
-    h('thead', null, h('tr', null, columns.map(([name, says], at) => h('th', { scope: 'col', class: at ? 'n' : null, title: says }, name)))),
-    h('tbody', null, rows.map(([heading, ...values]) => h('tr', null, h('th', { scope: 'row' }, heading), values.map((value) => h('td', null, value)))))));
+    h('thead', null, h('tr', null, columns.map(([name, says, words], at) => h('th', { scope: 'col', class: at && !words ? 'n' : null, title: says }, name)))),
+    h('tbody', null, rows.map(([heading, ...values]) => h('tr', null, h('th', { scope: 'row' }, heading), values.map((value, at) => h('td', { class: columns[at + 1]?.[2] ? 't' : null }, value)))))));
   /** Lets a long table scroll in its own box. */
   const tall = (it) => { it.classList.add('tall'); return it; };
   /** A table whose columns can be sorted. Columns are {name, says, value, show, text}. */
@@ -283,7 +283,7 @@
     const failed = outcome.checks.filter((check) => check.state === 'failed');
     return h('div', { class: `gate ${outcome.passed ? 'good' : 'worse'}`, role: 'status' }, h('p', { class: 'says-so' }, capital(data.change.verdict)),
       data.change.figures && h('p', null, prose(`${data.change.figures}.`)),
-      outcome.evidence.lost.length > 0 && [h('p', null, data.change.loss), some(outcome.evidence.lost.map((lost) => h('li', null, h('b', null, lost.query), ' ', lost.text)))],
+      outcome.evidence.lost.length > 0 && [h('p', null, data.change.loss), some(data.change.lost.map(([id, text, places]) => h('li', null, h('b', null, id), ' ', text, ' ', h('small', null, places))))],
       failed.length > 0 && some(failed.map((check) => h('li', null, h('b', null, capital(title(check.what))), ' ', check.cell, ' ', h('small', null, check.text)))),
       outcome.broken.length > 0 && h('p', null, `${counted(outcome.broken.length, 'question')} broke: a setting now has at most half of what it had.`),
       h('p', null, h('small', null, `Compared with the baseline of ${date.slice(0, 10)} by the default thresholds.`)));
@@ -295,8 +295,8 @@
     const list = (heading, ids) => ids.length > 0 && folded(`${counted(ids.length, 'setting')} only in ${heading}`, h('ul', { class: 'plain' }, ids.map((id) => h('li', null, id))));
     return section('change', 'Change against the baseline',
       `${sentence} The baseline was made on ${date.slice(0, 10)} by version ${version}; the two runs have ${counted(changes.questions, 'question')} in common.`,
-      lost.length > 0 && [h('h3', null, 'Lost evidence'), table('Lost evidence', [['Question'], ['lost']], lost.map(([id, text, places]) => [[text, ' ', h('small', null, id)], h('span', { class: 'words' }, places)]))],
-      outcome.broken.length > 0 && [h('h3', null, 'Questions that broke'), tall(table('Questions that broke', [['Question'], ['before'], ['now'], ['settings'], ['handed over now']],
+      lost.length > 0 && [h('h3', null, 'Lost evidence'), table('Lost evidence', [['Question'], ['lost', undefined, true]], lost.map(([id, text, places]) => [[text, ' ', h('small', null, id)], h('span', { class: 'words' }, places)]))],
+      outcome.broken.length > 0 && [h('h3', null, 'Questions that broke'), tall(table('Questions that broke', [['Question'], ['before'], ['now'], ['settings'], ['handed over now', undefined, true]],
         outcome.broken.map((it) => [[it.text, ' ', h('small', null, `${it.query} · ${it.cell}`)], share(it.before), share(it.after), `${it.cells} of ${it.of}`, h('span', { class: 'words' }, it.handed_over.join(', ') || NONE)])))],
       changes.notes.map((note) => h('p', { class: 'note' }, `${capital(note)}.`)),
       moved.length > 0 && tall(table('Changes by setting', [['Setting, largest change first'], ['before'], ['now'], ['change'], [`${confidence} interval`], ['more than chance'], ['questions better'], ['worse']],
@@ -324,7 +324,8 @@
       const size = new TextEncoder().encode(line).length;
       const mark = /^\s*(```|~~~)/.test(line);
       const next = new TextDecoder().decode(all.slice(at + size + 1, at + size + 40));
-      const apart = fenced || mark || !line.trim() || /^#|^\s*\|/.test(line) || /^\s*$|^\s*\n|^\s*(#|>|\||```|~~~|[-*+] |\d+[.)] )/.test(next);
+      const isCode = /^\s{2,}|\t|[{};\\]$/.test(line) || /^ {2,}|^\t/.test(next);
+      const apart = fenced || mark || isCode || !line.trim() || /^#|^\s*\|/.test(line) || /^\s*$|^\s*\n|^\s*(#|>|\||```|~~~|[-*+] |\d+[.)] )/.test(next);
       if (mark) fenced = !fenced;
       if (!apart && at + size < all.length) all[at + size] = 32;
       at += size + 1;
@@ -365,8 +366,9 @@
     const headA = h('th', { scope: 'col' });
     const headB = h('th', { scope: 'col' });
     const shown = h('output', { 'aria-live': 'polite', id: 'asked' });
-    const state = { find: '', which: 'all', sort: 'worst' };
+    const state = { find: '', which: 'all', sort: 'worst', whole: run.queries.length <= 40 };
     const opened = new Set();
+    const more = h('button', { type: 'button', class: 'more', onclick: () => { state.whole = true; draw(); } });
 
     const side = (cell, at, wanted) => {
       const passages = handed.get(cell.id)?.[at];
@@ -425,7 +427,9 @@
       const all = run.queries.map((_, at) => at).filter((at) => tests[state.which](at)
         && words.every((word) => `${run.queries[at].id} ${run.queries[at].text} ${run.queries[at].tags.join(' ')}`.toLowerCase().includes(word)));
       all.sort((x, y) => worth[state.sort](x) - worth[state.sort](y) || x - y);
-      const rows = all.map(line);
+      const rows = all.slice(0, state.whole ? all.length : 20).map(line);
+      more.hidden = rows.length === all.length;
+      more.textContent = `Show all ${all.length}`;
       body.replaceChildren();
       for (const row of rows) body.append(row);
       shown.textContent = `${all.length} of ${counted(run.queries.length, 'question')}`;
@@ -445,7 +449,7 @@
       left > 0 && ` The page has the answers of ${counted(scored.length, 'setting')}; report.json has those of all.`],
       advised === a && h('p', { class: 'counts' }, h('span', null, name(a)), summary),
       h('div', { class: 'controls' }, pickA.it, pickB.it, which.it, sort.it, h('label', { class: 'wide' }, h('span', null, 'Find'), find), shown),
-      h('div', { class: 'scroll tall asked', role: 'group', 'aria-label': 'Every question', tabindex: 0 }, h('table', { id: 'questions-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Question'), headA, headB, h('th', { scope: 'col', class: 'n' }, 'Found by'))), body)),
+      h('div', { class: 'scroll asked', role: 'group', 'aria-label': 'Every question', tabindex: 0 }, h('table', { id: 'questions-table' }, h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Question'), headA, headB, h('th', { scope: 'col', class: 'n' }, 'Found by'))), body)), more,
       h('p', { class: 'key' }, Object.entries(OUTCOMES).filter(([letter]) => scored.some((cell) => cell.outcomes.includes(letter))).map(([, [word, says]]) => h('span', null, h('span', { class: `outcome ${word.replace(' ', '-')}` }, word), ` ${says}`))));
   };
 
@@ -518,7 +522,8 @@
     for (const members of all.values()) {
       const [one] = members.values();
       const kind = `${setting(one, 'strategy')}${setting(one, 'unit') ? `, ${setting(one, 'unit')}` : ''}`;
-      if (members.size > 1 && !chosen.has(kind)) chosen.set(kind, members);
+      // The family of the advised setting comes before a better one of its strategy that is searched in another way.
+      if (members.size > 1 && (!chosen.has(kind) || [...members.values()].includes(advised))) chosen.set(kind, members);
     }
     return [...chosen];
   };
@@ -531,7 +536,7 @@
         const some = [...members].sort(([a], [b]) => a - b);
         const [, best] = some.reduce((best, next) => (rank.get(next[1]) < rank.get(best[1]) ? next : best));
         return { name: kind, label: String(at + 1), main: some.some(([, cell]) => cell === advised) || (at === 0 && !found.some(([, it]) => [...it.values()].includes(advised))),
-          note: `best at ${setting(best, key)}: ${number(primary, mean(best))}`,
+          note: `best at ${some.filter(([, cell]) => mean(cell) === mean(best)).map(([x]) => x).join(', ')}: ${number(primary, mean(best))}`,
           points: some.map(([x, cell]) => ({ x, y: mean(cell), lo: interval(cell)[0], hi: interval(cell)[1], says: says(cell, primary, cell.metrics[primary]), mark: cell === advised ? 'advised' : null })) };
       });
       return h('figure', { class: 'card' }, h('figcaption', null, heading),
@@ -569,7 +574,7 @@
     const verdicts = new Map(verdict?.hybrid.map((it) => [it.hybrid, it]));
     const words = (it) => (!it ? NONE : `${!it.comparison.separable ? 'no clear difference' : it.comparison.difference < 0 ? 'worse' : 'better'}, ${signed(it.comparison.difference)} (${signed(it.comparison.lo)} to ${signed(it.comparison.hi)})`);
     return section('modes', 'Ways to search', [run.hybrid && prose(`${run.hybrid} `), 'Each row has the same chunks and the same k. Each interval is for one difference alone; the words better and worse are corrected for the number of comparisons.'],
-      table('Ways to search', [['Chunks'], ['k'], ...all.map((mode) => [mode]), ...(verdicts.size ? [['Hybrid against its better half']] : [])], several.slice(0, 12).map((some) => {
+      table('Ways to search', [['Chunks'], ['k'], ...all.map((mode) => [mode]), ...(verdicts.size ? [['Hybrid against its better half', undefined, true]] : [])], several.slice(0, 12).map((some) => {
         const best = Math.max(...some.map((cell) => mean(cell)));
         return [some[0].build, some[0].k, ...all.map((mode) => {
           const cell = some.find((it) => it.retrieval === mode);
@@ -671,11 +676,13 @@
       .filter(([, s]) => s).map(([budget, s]) => ({ x: budget, y: s[0], lo: s[1], hi: s[2], says: `${named[at]}, ${whole(budget)} tokens: ${share(s[0])} (${share(s[1])} to ${share(s[2])})` })) })).filter((one) => one.points.length > 1);
     return [
       section('runs', 'The runs', same ? 'Each run’s figure is that of the setting it advises, which is named below the table.' : 'The runs were decided by different metrics, so their figures must not be compared with each other.',
-        table('The runs', [['Run'], [capital(title(primary))], [`${confidence} interval`], ['Labels'], ['Documents'], ['Questions'], ['Settings'], ['Model']], runs.map((it, at) => {
+        table('The runs', [['Run'], [capital(title(primary))], [`${confidence} interval`], ['Labels'], ['Documents'], ['Questions'], ['Settings'], ['Model', undefined, true]], runs.map((it, at) => {
           const cell = of(it, it.verdict?.advised);
           const s = cell?.metrics[it.scoring.primary] ?? [];
           return [best(it, at), h('b', null, share(s[0])), `${share(s[1])} to ${share(s[2])}`, it.labels.name, whole(it.labels.documents), whole(it.labels.scored), whole(it.cells.length), [...new Set(it.cells.map((cell) => cell.model))].join(', ')];
         })),
+        data.against.filter((it) => it.loss).map((it) => h('p', { class: 'note' }, h('b', null, named[it.run]), `: ${it.loss} since ${named[0]}. Its figures leave these questions out`,
+          known(it.with_lost[runs[it.run].verdict?.advised]) ? `; with lost evidence as misses, its figure is ${share(it.with_lost[runs[it.run].verdict.advised])}.` : '.')),
         h('dl', { class: 'advice' }, runs.map((it, at) => it.verdict && h('div', null, h('dt', null, named[at]), h('dd', null, prose(it.verdict.advice.headline || it.verdict.text)))))),
       order.length > 0 && section('matrix', 'Settings in all runs', `${capital(title(primary))} of the ${counted(order.length, 'setting')} that all runs have, best on average first. The best of each run is bold.`,
         table('Settings in all runs', [['Setting'], ...named.map((it) => [it]), ['Average']], order.map((id) => [id, ...runs.map((it) => {
@@ -699,12 +706,13 @@
   // ---- The page ---------------------------------------------------------------------------------------------------
 
   const several = runs.length > 1;
-  const sections = (several ? compare() : [data.change && change(), questions(), settings(), sizes(), budgets(), modes(), costs(), method()]).filter(Boolean);
+  const changed = data.change && change();
+  const sections = (several ? compare() : [changed, questions(), settings(), sizes(), budgets(), modes(), costs(), method()]).filter(Boolean);
   const heading = several ? `${runs.length} runs compared` : `Chunk settings for ${run.labels.name}`;
   put(document.getElementById('page'), [
     h('header', { class: 'masthead' }, h('p', { class: 'brand' }, 'chunkmill ', h('span', null, 'evaluation')), several ? h('h1', { class: 'answer' }, heading) : [h('p', { class: 'subject' }, heading), facts(), data.change && banner()]),
     h('div', { class: 'frame' }, h('nav', { 'aria-label': 'Sections' }, h('ul', null, sections.map((it) => h('li', null, h('a', { href: `#${it.id}` }, it.querySelector('h2').textContent))))),
-      h('main', { id: 'content', tabindex: -1 }, several ? null : first(), sections)),
+      h('main', { id: 'content', tabindex: -1, class: changed ? 'changed' : null }, changed, several ? null : first(), sections.filter((it) => it !== changed))),
   ]);
   document.documentElement.dataset.ready = 'yes';
 })();
