@@ -86,7 +86,7 @@ impl Proposer {
         let out = set.join(WORK);
         let job = config.job(vec![Root::new(corpus_of(set))], false);
         job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
-        // Sets are kept in repositories; this dataset can be made again.
+        // Sets are kept in repositories; this dataset can be rebuilt.
         replace(&out.join(".gitignore"), b"*\n")?;
         let searcher = Searcher::open(Dataset::open(&out)?, None)?;
         let outlines = corpus.texts.par_iter().map(|(id, text)| (id.clone(), Outline::new(id, text))).collect();
