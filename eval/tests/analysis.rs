@@ -106,7 +106,7 @@ fn a_tie_is_no_lead_and_a_ceiling_is_a_finding() {
     for words in [
         "Keep the default, `structure · hybrid`: of 3 settings none is shown to be better on your 11 questions.",
         "All 3 settings find everything, so these questions do not tell them apart.",
-        "About 48 more questions, or better harder ones, would show whether they differ on one question in twenty.",
+        "About 48 more questions, or, better, harder ones would show whether they differ on one question in twenty.",
         "They differ most in 500 tokens, from 0.455 to 0.909: `b · hybrid` is ahead there.",
         "With 1,000 tokens per question, the reader gets all the text that answers it, for all 11 questions.",
         "That promises at least 76 % for questions like these.",

@@ -178,6 +178,7 @@ fn the_page_works_in_chromium() {
         assert_eq!(texts(&seen["sections"]), SECTIONS, "{name}");
     }
     assert!(numbers(&seen["1400-light"]["fold"])[0] < 900.0, "{}", seen["1400-light"]["fold"]);
+    assert_eq!(texts(&seen["1400-light"]["sections"])[0], "change", "which comes before the advice");
     assert_ne!(seen["1400-light"]["paper"], seen["1400-dark"]["paper"]);
     assert!(without["wide"].as_u64() <= Some(390) && without["problems"] == Value::Array(Vec::new()));
     let markdown = show::markdown::markdown(&report, Some(&baseline));
@@ -281,6 +282,9 @@ fn the_page_says_a_tie_a_ceiling_a_clear_winner_and_a_failed_gate() {
             agrees(&format!("{width} {name}").replace(' ', "-"), seen, report);
             assert!(seen["text"].as_str().unwrap().contains(words), "{name}: {}", seen["text"]);
             assert_eq!(seen["gate"], if baseline.is_some() { "gate worse" } else { "" }, "{name}");
+            if baseline.is_none() && width.starts_with("1400") {
+                assert!(numbers(&seen["fold"]).iter().all(|&bottom| bottom < 900.0), "{name}: {}", seen["fold"]);
+            }
         }
     }
 }

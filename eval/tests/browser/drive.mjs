@@ -35,8 +35,8 @@ const look = {
   advised: `[...new Set([...document.querySelectorAll('.name.advised')].map((it) => it.firstChild.textContent))]`,
   first: `[...document.querySelectorAll('.forest tbody tr')].map((row) => [row.cells[0].firstChild.firstChild.textContent, row.cells[2].textContent])`,
   board: `${rows}.map((row) => [row.cells[1].firstChild.firstChild.textContent, row.cells[2].textContent])`,
-  // Visible without scrolling: the answer and the plot beside it.
-  fold: `['.answer', '.forest'].map((it) => document.querySelector(it)?.getBoundingClientRect().bottom ?? 0)`,
+  // Visible without scrolling: the change, if there is one, else the answer and the plot next to it.
+  fold: `['.gate', '.answer', '.forest'].map((it) => document.querySelector(it)?.getBoundingClientRect().bottom ?? 0)`,
   markdown: `document.querySelector('noscript pre')?.textContent ?? ''`,
   gate: `document.querySelector('.gate')?.className ?? ''`,
   text: 'document.body.innerText',
