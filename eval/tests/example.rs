@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_eval::data::answers::{Answers, DocumentPlace, Excerpt, HandedOver};
+use chunkmill_eval::data::answers::{AnswerPlaces, DocumentPlace, Excerpt, HandedOver};
 use chunkmill_eval::data::left_out::{LeftOut, Reason};
 use chunkmill_eval::data::report::*;
 use chunkmill_eval::findings::analysis::analyse;
@@ -221,7 +221,7 @@ fn frame() -> Report {
             reason: Reason::InWords("min is above max; a chunk cannot be both".to_owned()),
         }],
         verdict: None,
-        answers: Answers::default(),
+        answers: AnswerPlaces::default(),
     }
 }
 
@@ -353,7 +353,7 @@ const OTHER: &str = "operate/troubleshooting.md";
 
 /// Where the answers are: each question wants one or two sentences of a page, and a setting that finds them hands over
 /// the paragraph around them.
-fn answers(report: &Report) -> Answers {
+fn answers(report: &Report) -> AnswerPlaces {
     let paragraph = |at: usize| {
         format!(
             "The cache of machine {at} is only a shortcut. If it is deleted, the next run\nreads every file again. It uploads next to nothing.\n\n"
@@ -382,7 +382,7 @@ fn answers(report: &Report) -> Answers {
         };
         HandedOver { cell: (*id).to_owned(), passages: values.iter().enumerate().map(of).collect() }
     };
-    Answers {
+    AnswerPlaces {
         documents: vec![PAGE.to_owned(), OTHER.to_owned()],
         wanted: (0..QUESTIONS).map(wanted).collect(),
         handed_over: ids.iter().map(passages).collect(),

@@ -12,7 +12,7 @@ use chunkmill::dataset::Dataset;
 use chunkmill::embed::Role;
 use chunkmill::job;
 use chunkmill::search::{CANDIDATES, Packing, Query, Searcher};
-use chunkmill_eval::data::answers::{Answers, DocumentPlace};
+use chunkmill_eval::data::answers::{AnswerPlaces, DocumentPlace};
 use chunkmill_eval::data::record::Record;
 use chunkmill_eval::data::report::Report;
 use chunkmill_eval::labels::set::LabelSet;
@@ -103,7 +103,7 @@ fn a_sweep_measures_every_cell() {
 /// What the report shows of a question agrees with its value, and every text is what the document has there.
 fn answers_are_what_was_measured(report: &Report) {
     let verdict = report.verdict.as_ref().unwrap();
-    let Answers { documents, wanted, handed_over, excerpts } = &report.answers;
+    let AnswerPlaces { documents, wanted, handed_over, excerpts } = &report.answers;
     assert_eq!(handed_over[0].cell, verdict.advised);
     assert!(wanted.len() == report.queries.len() && !excerpts.is_empty());
     let text = |doc: usize| fs::read_to_string(larder().join("corpus").join(&documents[doc])).unwrap();

@@ -108,6 +108,11 @@ fn a_condition_that_nothing_meets_is_said_with_the_nearest_name() {
         let (_, err) = found(home, &[&args[..], &["-q"]].concat());
         assert_eq!(err, "");
     }
+    for (least, remarks) in [("99", 1), ("-99", 0)] {
+        let (paths, err) = found(home, &["--min-score", least]);
+        assert_eq!((paths.is_empty(), err.lines().count()), (remarks == 1, remarks), "{err}");
+        assert_eq!(err.contains("no result has the score 99 of --min-score"), remarks == 1, "{err}");
+    }
     for (tag, expected) in [
         ("fruit", &["guide/alerts.md"][..]),
         ("FRUIT/pear", &["guide/alerts.md"]),

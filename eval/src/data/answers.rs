@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The answers of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Answers {
+pub struct AnswerPlaces {
     /// Ids of the documents that the places name by position.
     pub documents: Vec<String>,
     /// For each question of the report, its references. A reference can be found in any of its alternatives; an
@@ -21,7 +21,7 @@ pub struct Answers {
     pub excerpts: Vec<Excerpt>,
 }
 
-impl Answers {
+impl AnswerPlaces {
     /// Checks that there is an entry for each question, and that every document has a name.
     pub(super) fn check(&self, questions: usize) -> Result<(), &'static str> {
         let Self { documents, wanted, handed_over, excerpts } = self;
@@ -52,7 +52,7 @@ pub struct HandedOver {
 #[serde(from = "[usize; 5]", into = "[usize; 5]")]
 #[schemars(with = "[usize; 5]")]
 pub struct DocumentPlace {
-    /// Position of the document in [`Answers::documents`].
+    /// Position of the document in [`AnswerPlaces::documents`].
     pub doc: usize,
     /// First byte in the document.
     pub start: usize,
@@ -79,7 +79,7 @@ impl From<DocumentPlace> for [usize; 5] {
 /// Whole lines of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Excerpt {
-    /// Position of the document in [`Answers::documents`].
+    /// Position of the document in [`AnswerPlaces::documents`].
     pub doc: usize,
     /// First byte in the document.
     pub start: usize,

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::data::answers::Answers;
+use crate::data::answers::AnswerPlaces;
 use crate::data::left_out::LeftOut;
 
 /// Version of the format of `report.json`.
@@ -68,7 +68,7 @@ pub struct Report {
     pub verdict: Option<Verdict>,
     /// The places that the questions want, and those that a few settings hand over for them.
     #[serde(default)]
-    pub answers: Answers,
+    pub answers: AnswerPlaces,
 }
 
 /// The machine.
@@ -283,7 +283,7 @@ pub struct Cell {
     pub metrics: BTreeMap<String, Summary>,
     /// Values for each question of [`Report::queries`], by name of the metric; `None` where a metric does not apply.
     pub values: BTreeMap<String, Vec<Option<f64>>>,
-    /// A letter for each question of [`Report::queries`]: how its evidence is in what decides, see [`Outcome`]. Empty in a
+    /// A letter for each question of [`Report::queries`]: how its evidence is in what decides, see [`QuestionOutcome`]. Empty in a
     /// report of an earlier version.
     #[serde(default)]
     pub outcomes: String,
@@ -319,7 +319,7 @@ pub struct Summary {
 
 /// How the evidence of a question is in the context by which cells are judged, or else in the k best chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum QuestionOutcome {
     /// All of it, each reference in one passage or chunk.
     Found,
     /// All of it, but several passages or chunks contain a reference only together.
@@ -336,7 +336,7 @@ pub enum Outcome {
     NoAnswer,
 }
 
-impl Outcome {
+impl QuestionOutcome {
     /// Returns its letter in [`Cell::outcomes`].
     #[must_use]
     pub fn letter(self) -> char {
@@ -655,7 +655,7 @@ impl Report {
     #[must_use]
     pub fn baseline(&self, metrics: &[String]) -> Self {
         let mut kept = self.clone();
-        kept.answers = Answers::default();
+        kept.answers = AnswerPlaces::default();
         // It may contain paths of the machine.
         kept.command.clear();
         if let Some(verdict) = &mut kept.verdict {

@@ -14,7 +14,7 @@ use chunkmill::tokens::{TokenCounter, cl100k};
 use serde::{Deserialize, Serialize};
 
 use crate::data::record::{Answer, ChunkPlace, ContextPlaces};
-use crate::data::report::{Correction, EvidenceCounts, Metric, Outcome};
+use crate::data::report::{Correction, EvidenceCounts, Metric, QuestionOutcome};
 use crate::labels::set::{self, Corpus, DUPLICATE, LabelSet, PlaceCheck};
 use crate::score::metrics::{
     Cover, Coverage, EvidenceShape, Gain, Ranking, Span, Target, Touch, evidence, precision_omega, ratio, share_above,
@@ -762,22 +762,22 @@ impl AnsweredQuestion<'_> {
     }
 
     /// Returns how the evidence is in a context, or else in the k best chunks.
-    pub(crate) fn outcome(&self, context: Option<&ContextPlaces>, k: usize) -> Outcome {
+    pub(crate) fn outcome(&self, context: Option<&ContextPlaces>, k: usize) -> QuestionOutcome {
         let spans = context.map_or_else(|| self.retrieved(k), |context| self.handed_over(context));
         let shapes = self.shapes(&spans);
         let is = |wanted: &[EvidenceShape]| shapes.iter().all(|shape| wanted.contains(shape));
         if shapes.is_empty() {
-            Outcome::NoPlace
+            QuestionOutcome::NoPlace
         } else if is(&[EvidenceShape::Whole]) {
-            Outcome::Found
+            QuestionOutcome::Found
         } else if is(&[EvidenceShape::Whole, EvidenceShape::Split]) {
-            Outcome::Split
+            QuestionOutcome::Split
         } else if self.question.share(&spans) > 0.0 {
-            Outcome::Part
+            QuestionOutcome::Part
         } else if is(&[EvidenceShape::Unreachable]) {
-            Outcome::Unreachable
+            QuestionOutcome::Unreachable
         } else {
-            Outcome::Missed
+            QuestionOutcome::Missed
         }
     }
 

@@ -52,10 +52,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         print("")
     };
     let least = args.retrieval.least();
-    let found = |count: usize| match (count, least) {
-        (0, Some(least)) => tracing::warn!("no result reaches --min-score {least}"),
-        (0, None) => tracing::warn!("nothing was found"),
-        _ => {}
+    let found = |count: usize| {
+        if let (0, Some(least)) = (count, least) {
+            tracing::warn!("no result has the score {least} of --min-score");
+        }
     };
     match show {
         Show::Documents => {

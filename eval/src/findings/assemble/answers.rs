@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use chunkmill::document::Positions;
 
-use crate::data::answers::{Answers, DocumentPlace, Excerpt, HandedOver};
+use crate::data::answers::{AnswerPlaces, DocumentPlace, Excerpt, HandedOver};
 use crate::data::record::{Answer, ContextPlaces, Record};
-use crate::data::report::{Outcome, Report};
+use crate::data::report::{QuestionOutcome, Report};
 use crate::run::sweep::Labelled;
 use crate::score::judge::{AnsweredQuestion, Chunks, Judge, Question};
 
@@ -43,8 +43,8 @@ impl<'a> CellAnswers<'a> {
             let answer = &self.answers[question.query];
             AnsweredQuestion { judge, chunks, question, answer }.outcome(self.decides(answer), self.k)
         };
-        let unanswered = judge.unanswered().iter().map(|_| Outcome::NoAnswer);
-        judge.questions.iter().map(of).chain(unanswered).map(Outcome::letter).collect()
+        let unanswered = judge.unanswered().iter().map(|_| QuestionOutcome::NoAnswer);
+        judge.questions.iter().map(of).chain(unanswered).map(QuestionOutcome::letter).collect()
     }
 
     /// Names the passages that are handed over, as `path:line-line`.
@@ -81,8 +81,8 @@ impl<'a> CellAnswers<'a> {
 }
 
 /// Collects the answers of these cells. The text is that of the questions whose values are lowest or differ most.
-pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> Answers {
-    let Some(first) = cells.first() else { return Answers::default() };
+pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> AnswerPlaces {
+    let Some(first) = cells.first() else { return AnswerPlaces::default() };
     let texts = &first.labelled.corpus.texts;
     let ids: Vec<&str> = texts.keys().map(String::as_str).collect();
     let mut places = Places { texts, documents: Vec::new(), numbers: HashMap::new() };
@@ -118,7 +118,7 @@ pub(super) fn answers(report: &Report, cells: &[CellAnswers]) -> Answers {
     let order = by_interest(report, &handed_over);
     let documents: Vec<&str> = places.documents;
     let excerpts = excerpts(&order, &wanted, &handed_over, &|doc| first.text(documents[doc]));
-    Answers { documents: documents.into_iter().map(str::to_owned).collect(), wanted, handed_over, excerpts }
+    AnswerPlaces { documents: documents.into_iter().map(str::to_owned).collect(), wanted, handed_over, excerpts }
 }
 
 /// Numbers documents and converts stretches of them.

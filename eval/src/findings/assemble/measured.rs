@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::answers::{CellAnswers, answers};
 use super::cells::describe;
 use super::evidence;
-use crate::data::answers::Answers;
+use crate::data::answers::AnswerPlaces;
 use crate::data::left_out::{LeftOut, Reason};
 use crate::data::record::{Elimination, Record};
 use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, QueryRecord, Report, Scoring};
@@ -118,7 +118,7 @@ impl MeasuredRun {
             cells,
             left_out,
             verdict: None,
-            answers: Answers::default(),
+            answers: AnswerPlaces::default(),
         };
         report.metrics.retain(|metric| report.cells.iter().any(|cell| cell.values.contains_key(&metric.name)));
         analyse(&mut report);
