@@ -134,9 +134,10 @@ fn share_or_figure(report: &Report, value: f64) -> String {
 
 /// Formats a difference of the primary metric as [`quality`] does.
 fn points(report: &Report, difference: f64) -> String {
-    match report.scoring.primary.starts_with("evidence_in_context_") {
-        true => format!("{:.0} percentage points", (100.0 * difference).ceil()),
-        false => figure(difference),
+    if report.scoring.primary.starts_with("evidence_in_context_") {
+        format!("{:.0} percentage points", (100.0 * difference).ceil())
+    } else {
+        figure(difference)
     }
 }
 
