@@ -60,6 +60,7 @@ def test_a_gate_sees_that_evidence_was_lost(run: evaluate.Run, labels: Path, tmp
     after = evaluate.sweep(copy, {"preset": ["structure", "recursive"], "mode": "keyword"}, tmp_path / "run", **FAST)
     lost = evaluate.gate(after, before)
     assert not lost and first["query_id"] in [question["query"] for question in lost.lost]
+    assert "questions lost evidence (allow_lost=0)" in repr(lost) and first["query_id"] in lost._repr_html_()
     assert evaluate.gate(after.folder, before, allow_lost=40, max_drop="evidence_in_context_1000=1", max_larger=9)
 
 

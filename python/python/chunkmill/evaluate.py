@@ -159,12 +159,19 @@ class Gate:
         return rows
 
     def __repr__(self) -> str:
-        failed = sum(check["state"] == "failed" for check in self.report["checks"])
-        return f"Gate(passed={self.passed}, {failed} of {len(self.report['checks'])} checks failed, {len(self.lost)} questions lost evidence)"
+        checks, lost = self.report["checks"], self.lost
+        failed = sum(check["state"] == "failed" for check in checks)
+        reasons = [f"{len(lost)} questions lost evidence (allow_lost={self.report['allow_lost']})"] if lost else []
+        reasons += [f"{failed} of {len(checks)} checks failed"] if failed or not reasons else []
+        return f"Gate(passed={self.passed}, {', '.join(reasons)})"
 
     def _repr_html_(self) -> str:
-        rows = [[row["name"], row["what"], row["state"], row["text"]] for row in self.checks()]
-        return _show.paragraph(repr(self)) + _show.rows(["setting", "metric", "", ""], rows)
+        lost = [[question["query"], question["text"]] for question in self.lost]
+        # Checks that passed say nothing to act on.
+        rows = [[row["name"], row["what"], row["state"], row["text"]] for row in self.checks() if row["state"] != "passed"]
+        shown = _show.paragraph(repr(self))
+        shown += _show.rows(["question that lost evidence", ""], lost) if lost else ""
+        return shown + (_show.rows(["setting", "metric", "", ""], rows) if rows else "")
 
 
 def sweep(labels: StrPath, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | StrPath, out: StrPath, **settings: Any) -> Run:
