@@ -10,14 +10,14 @@ const FLAGS = [
   '--remote-debugging-pipe',
 ];
 
-/** Starts a browser. Ends the process with an error if it dies or takes longer than three minutes. */
+/** Starts a browser. Ends the process with an error if it dies or takes longer than six minutes. */
 export const launch = (program, profile) => {
   const child = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'] });
   let errors = '';
   let done = false;
   child.stderr.on('data', (data) => { errors = (errors + data).slice(-4000); });
   const give_up = (why) => { child.kill('SIGKILL'); console.error(`${why}\n${errors}`); process.exit(1); };
-  setTimeout(() => give_up('the browser took longer than three minutes'), 180_000).unref();
+  setTimeout(() => give_up('the browser took longer than six minutes'), 360_000).unref();
   child.on('error', (error) => give_up(String(error)));
   child.on('exit', () => { if (!done) give_up('the browser ended'); });
 
