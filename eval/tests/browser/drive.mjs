@@ -57,7 +57,9 @@ const using = {
   words: `${choose('Show', 'all')}, ${choose('Find', 'CACHE folder')}, ${asked}.map((row) => row.cells[0].textContent)`,
   opened: `${choose('Find', '')}, document.querySelector('.ask').click(), document.querySelector('tr.open').innerText`,
   marks: `[...document.querySelectorAll('tr.open mark')].map((it) => it.textContent)`,
-  closed: `document.querySelector('.ask').click(), document.querySelectorAll('tr.open').length`,
+  // An open question stays open in another order and with another setting, and closing it leaves the others.
+  kept: `${choose('Compared with', 'semantic min=40 max=200 overlap=0 · hybrid · k=5')}, [document.querySelectorAll('tr.open').length, document.querySelector('.ask').getAttribute('aria-expanded'), ${asked}.length]`,
+  closed: `document.querySelector('.ask').click(), [document.querySelectorAll('tr.open').length, document.querySelector('.ask').getAttribute('aria-expanded'), ${asked}.length]`,
   priced: `${choose('Price of embedding a million tokens', '2')}, ${choose('Price of reading a million tokens', '3')}, ${choose('Currency', 'EUR')},
     [...document.querySelectorAll('#costs table')][0].rows[1].innerText`,
   point: `(() => { const dot = document.querySelector('#costs circle.advised'); dot.scrollIntoView({ block: 'center' });

@@ -390,21 +390,19 @@
           marked(place, []) && h('blockquote', null, h('mark', null, marked(place, [])))])))),
         side(a, at, wanted), a !== b && side(b, at, wanted));
     };
-    const toggle = (at, row, button) => {
-      const open = !opened.has(at);
-      if (open) opened.add(at); else opened.delete(at);
-      button.setAttribute('aria-expanded', String(open));
-      if (open) row.after(h('tr', { class: 'open' }, h('td', { colspan: 4 }, answer(at)))); else row.nextElementSibling.remove();
-    };
+    const detail = (at) => h('tr', { class: 'open' }, h('td', { colspan: 4 }, answer(at)));
+    /** The row of a question, and below it the answers if it is open. */
     const line = (at) => {
       const query = run.queries[at];
-      const button = h('button', { type: 'button', class: 'ask', 'aria-expanded': 'false' }, query.text);
+      const button = h('button', { type: 'button', class: 'ask', 'aria-expanded': String(opened.has(at)) }, query.text);
       const cell = (of) => h('td', { class: 't' }, outcome(of, at), ' ', h('small', null, number(primary, valueOf(of, at))));
       const row = h('tr', null, h('th', { scope: 'row' }, button, h('small', null, query.id, query.tags.length > 0 && ` · ${query.tags.join(', ')}`)), cell(a), cell(b),
         h('td', null, h('span', { class: 'share', 'aria-hidden': 'true', style: `--at:${askedBy[at] ? (100 * foundBy[at]) / askedBy[at] : 0}%` }), askedBy[at] ? `${foundBy[at]} of ${askedBy[at]}` : NONE));
-      button.addEventListener('click', () => toggle(at, row, button));
-      if (opened.delete(at)) toggle(at, Object.assign(row), button);
-      return row;
+      button.addEventListener('click', () => {
+        if (opened.delete(at)) row.nextElementSibling.remove(); else { opened.add(at); row.after(detail(at)); }
+        button.setAttribute('aria-expanded', String(opened.has(at)));
+      });
+      return opened.has(at) ? [row, detail(at)] : [row];
     };
     const tests = {
       all: () => true,
@@ -427,11 +425,11 @@
       const all = run.queries.map((_, at) => at).filter((at) => tests[state.which](at)
         && words.every((word) => `${run.queries[at].id} ${run.queries[at].text} ${run.queries[at].tags.join(' ')}`.toLowerCase().includes(word)));
       all.sort((x, y) => worth[state.sort](x) - worth[state.sort](y) || x - y);
-      const rows = all.slice(0, state.whole ? all.length : 20).map(line);
-      more.hidden = rows.length === all.length;
+      const listed = all.slice(0, state.whole ? all.length : 20);
+      more.hidden = listed.length === all.length;
       more.textContent = `Show all ${all.length}`;
       body.replaceChildren();
-      for (const row of rows) body.append(row);
+      for (const at of listed) put(body, line(at));
       shown.textContent = `${all.length} of ${counted(run.queries.length, 'question')}`;
     };
     const options = scored.map((cell) => [cell.id, `${handed.has(cell.id) ? '◆ ' : ''}${cell.id}`]);
@@ -603,11 +601,10 @@
         const { cost } = cell;
         const index = cost.index?.seconds;
         const truncated = cost.truncated ? `${whole(cost.truncated)} (${percent(cost.truncated / (cell.chunks || 1))})` : '0';
-        const fresh = run.labels.documents;
         return [cell === advised || cell.build === advised?.build ? [cell.build, ' ', h('em', null, 'advised')] : cell.build, whole(cell.chunks), whole(cost.tokens), truncated, bytes(cost.bytes),
           index ? [significant(index.median), h('small', null, index.max > index.min ? `${significant(index.min)} to ${significant(index.max)}` : 'one run')] : NONE,
           cost.peak_rss?.index ? bytes(cost.peak_rss.index) : NONE, [significant(cost.query_ms.p50), h('small', null, `95\u00a0%: ${significant(cost.query_ms.p95)}`)],
-          ...(priced ? [money((cost.tokens / 1e6) * price.index), money(1000 * ((known(budget) ? budget : mean(cell, 'retrieved_tokens')) / 1e6) * price.read)] : [])].slice(0, fresh === 0 ? 1 : 99);
+          ...(priced ? [money((cost.tokens / 1e6) * price.index), money(1000 * ((known(budget) ? budget : mean(cell, 'retrieved_tokens')) / 1e6) * price.read)] : [])];
       });
       holder.replaceChildren(table('Costs', [['Chunks by'], ['Chunks'], ['Tokens', 'cl100k_base'], ['Truncated', 'Chunks whose end the model does not see'], ['Dataset'], ['Indexing, s', 'Median and range of the runs'], ['Memory to index'], ['Question, ms', 'Median'],
         ...(priced ? [['Embedding everything', 'Tokens of all chunks at the given price'], ['1,000 questions read', 'Tokens handed over at the given price']] : [])], rows));
