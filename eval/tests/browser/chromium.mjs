@@ -169,6 +169,6 @@ export const reading = {
   })()`,
 };
 
-/** The findings of axe-core, whose source is given: `rule: element`. */
+/** The findings of axe-core, whose source is given: `rule: element`, and what is wrong with it. */
 export const findings = (axe) => `(async () => { ${axe}; const { violations } = await window.axe.run();
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))); })()`;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 120) + ' ' + failureSummary)); })()`;

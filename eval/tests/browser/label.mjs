@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { launch } from './chromium.mjs';
+import { findings, launch } from './chromium.mjs';
 
 const [program, profile, url, folder, axe] = process.argv.slice(2);
 const browser = launch(program, profile);
@@ -17,10 +17,7 @@ const question = (text) => tab.until(`document.getElementById('question').textCo
 const step = async (name) => { seen.steps.push([name, await tab.evaluate(`document.getElementById('progress').textContent`)]); };
 const check = async (name) => {
   if (!axe) return;
-  await tab.evaluate(readFileSync(axe, 'utf8'));
-  // A status that is about to fade is no problem.
-  const found = await tab.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ' ' + node.html.slice(0, 120) + ' ' + node.failureSummary)))`);
+  const found = await tab.evaluate(findings(readFileSync(axe, 'utf8')));
   seen.axe.push(...found.map((one) => `${name}: ${one}`));
 };
 

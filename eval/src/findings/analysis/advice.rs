@@ -96,7 +96,7 @@ fn quality(report: &Report, cell: &Cell) -> String {
     let primary = &report.scoring.primary;
     let Summary { mean, lo, hi, .. } = cell.metrics.get(primary).copied().unwrap_or_default();
     let confidence = report.scoring.confidence * 100.0;
-    let Some(budget) = primary.strip_prefix("evidence_in_context_") else {
+    let Some(budget) = budget(report) else {
         let title = report.metric(primary).map_or(primary.as_str(), |metric| &metric.title).replace('`', "'");
         let better = if direction(report, primary) > 0.0 { "more" } else { "less" };
         let [mean, lo, hi] = [mean, lo, hi].map(figure);
@@ -127,14 +127,20 @@ fn mean(report: &Report, cell: &Cell) -> f64 {
     cell.metrics.get(&report.scoring.primary).map_or(0.0, |summary| summary.mean)
 }
 
+/// Returns the number of tokens handed over, as digits, if evidence in them is the primary metric: a share of text, which
+/// is shown in per cent.
+fn budget(report: &Report) -> Option<&str> {
+    report.scoring.primary.strip_prefix("evidence_in_context_")
+}
+
 /// Formats a value of the primary metric as [`quality`] does.
 fn share_or_figure(report: &Report, value: f64) -> String {
-    if report.scoring.primary.starts_with("evidence_in_context_") { share(value, f64::round) } else { figure(value) }
+    if budget(report).is_some() { share(value, f64::round) } else { figure(value) }
 }
 
 /// Formats a difference of the primary metric as [`quality`] does.
 fn points(report: &Report, difference: f64) -> String {
-    if report.scoring.primary.starts_with("evidence_in_context_") {
+    if budget(report).is_some() {
         format!("{:.0} percentage points", (100.0 * difference).ceil())
     } else {
         figure(difference)

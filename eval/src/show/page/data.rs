@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
+use crate::data::answers::AnswerPlaces;
 use crate::data::report::{Cell, Report, Summary};
 use crate::findings::analysis::{Clusters, representatives};
 use crate::findings::change::changes;
@@ -89,24 +90,27 @@ fn run(report: &Report, whole: bool) -> Value {
         Some(places) => format!("each question alone: the evidence is in only {}", counted(places, "place")),
         None => format!("questions with evidence in the same place: {}", counted(clusters.len(), "group")),
     };
-    let mut page = serde_json::to_value(report).unwrap_or_default();
-    if let Value::Object(page) = &mut page {
-        page.insert("cells".to_owned(), cells.into());
-        page.insert("representatives".to_owned(), json!(few));
-        page.insert("hybrid".to_owned(), json!(hybrid));
-        page.insert("drawn".to_owned(), drawn.into());
-        let reasons = report.left_out.iter().map(|left| json!({ "id": left.id, "reason": left.reason.to_string() }));
-        page.insert("left_out".to_owned(), reasons.collect());
-        page.remove("labelled");
-        if !whole {
-            page.insert("queries".to_owned(), json!([]));
-            page.insert(
-                "answers".to_owned(),
-                json!({ "documents": [], "wanted": [], "handed_over": [], "excerpts": [] }),
-            );
-        }
-    }
-    page
+    let reasons = report.left_out.iter().map(|left| json!({ "id": left.id, "reason": left.reason.to_string() }));
+    // A comparison shows no questions.
+    let queries = if whole { &report.queries[..] } else { &[] };
+    let nothing = AnswerPlaces::default();
+    json!({
+        "tool_version": report.tool_version,
+        "created": report.created,
+        "command": report.command,
+        "environment": report.environment,
+        "labels": report.labels,
+        "scoring": report.scoring,
+        "metrics": report.metrics,
+        "queries": queries,
+        "answers": if whole { &report.answers } else { &nothing },
+        "cells": cells,
+        "representatives": few,
+        "left_out": reasons.collect::<Vec<_>>(),
+        "verdict": report.verdict,
+        "hybrid": hybrid,
+        "drawn": drawn,
+    })
 }
 
 fn cell(cell: &Cell, primary: &str, has_values: bool) -> Value {
@@ -114,24 +118,29 @@ fn cell(cell: &Cell, primary: &str, has_values: bool) -> Value {
         // No plot shows the intervals of the others.
         let has_interval = name == primary || name.starts_with(IN_CONTEXT);
         let shown = if has_interval { json!([s.mean, s.lo, s.hi]) } else { json!([s.mean]) };
-        (name.clone(), rounded(shown, 3))
+        (name.clone(), shown)
     };
     let metrics: Map<String, Value> = cell.metrics.iter().map(metric).collect();
-    let shown =
-        [primary, NO_ANSWER].into_iter().filter_map(|name| Some((name.to_owned(), json!(cell.values.get(name)?))));
-    let values: Value = shown.filter(|_| has_values).collect::<Map<_, _>>().into();
-    let values = rounded(values, 3);
-    // The rest of the cell is as in report.json.
-    let rest = Cell { metrics: [].into(), values: [].into(), toml: String::new(), ..cell.clone() };
-    let mut page = serde_json::to_value(rest).unwrap_or_default();
-    if let Value::Object(page) = &mut page {
-        page.insert("metrics".to_owned(), metrics.into());
-        page.insert("values".to_owned(), values);
-        if !has_values {
-            page.insert("outcomes".to_owned(), "".into());
-        }
-    }
-    page
+    let shown = [primary, NO_ANSWER].into_iter().filter(|_| has_values);
+    let values = shown.filter_map(|name| Some((name.to_owned(), json!(cell.values.get(name)?))));
+    json!({
+        "id": cell.id,
+        "build": cell.build,
+        "spec": cell.spec,
+        "spec_text": cell.spec_text,
+        "model": cell.model,
+        "engine": cell.engine,
+        "retrieval": cell.retrieval,
+        "k": cell.k,
+        "chunks": cell.chunks,
+        "metrics": rounded(metrics.into(), 3),
+        "values": rounded(values.collect::<Map<_, _>>().into(), 3),
+        "outcomes": if has_values { cell.outcomes.as_str() } else { "" },
+        "cost": cell.cost,
+        "p_best": cell.p_best,
+        "comparison": cell.comparison,
+        "pareto": cell.pareto,
+    })
 }
 
 fn change(report: &Report, baseline: &Baseline) -> Value {
@@ -151,10 +160,10 @@ fn change(report: &Report, baseline: &Baseline) -> Value {
 }
 
 /// Compresses the data and writes it in letters.
-pub(super) fn packed(data: &Value) -> Result<String> {
+pub(super) fn packed(data: Value) -> Result<String> {
     let failed = |error: std::io::Error| Error::io("write", "report.html")(error);
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(rounded(data.clone(), 6).to_string().as_bytes()).map_err(failed)?;
+    packed.write_all(rounded(data, 6).to_string().as_bytes()).map_err(failed)?;
     Ok(STANDARD.encode(packed.finish().map_err(failed)?))
 }
 

@@ -28,7 +28,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// Only if memory is short: the data is serialised and compressed.
 pub fn page(report: &Report, baseline: Option<&Baseline>) -> Result<String> {
     let title = format!("Chunk settings for {}", report.labels.name);
-    Ok(filled(&title, &data::packed(&data::of_report(report, baseline))?, &markdown(report, baseline)))
+    Ok(filled(&title, &data::packed(data::of_report(report, baseline))?, &markdown(report, baseline)))
 }
 
 /// Renders the page that lays several named reports side by side.
@@ -39,7 +39,7 @@ pub fn comparison(reports: &[(String, Report)]) -> Result<String> {
     let title = format!("{} runs compared", reports.len());
     let summaries: Vec<String> =
         reports.iter().map(|(name, report)| format!("# {name}\n\n{}", markdown(report, None))).collect();
-    Ok(filled(&title, &data::packed(&data::of_several(reports))?, &summaries.join("\n")))
+    Ok(filled(&title, &data::packed(data::of_several(reports))?, &summaries.join("\n")))
 }
 
 /// Fills in the template. The texts that are filled in are not searched for further places.
