@@ -16,6 +16,7 @@ fn main() -> Result<()> {
     let document = Document::from_text("guide.md", GUIDE);
     // The settings that `chunkmill chunk` takes as flags, written as text. `Spec::default()` is the default.
     let spec: Spec = "heading-tokens max=64 overlap=8".parse()?;
+    // Only sizes in a model's own tokens need that model's counter, in place of `None`.
     for chunk in chunk(&document, &spec, spec.sizer(None)?)? {
         println!("{} bytes {:?}, under {}", chunk.id, chunk.range, chunk.heading_path.join(" > "));
         println!("{}\n", chunk.content(&document).trim_end());

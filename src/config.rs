@@ -30,7 +30,7 @@ use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
-use crate::value::{Globs, count, did_you_mean, misread, nearest, one_of, value};
+use crate::value::{Globs, count, did_you_mean, elsewhere, misread, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -248,10 +248,14 @@ fn in_words(problem: &str) -> String {
     let unknown = || {
         let (name, names) = problem.strip_prefix("unknown field `")?.split_once("`, expected one of ")?;
         let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
-        let elsewhere = settings().into_iter().find(|(_, setting)| setting.key == name).map(|(table, _)| table);
-        Some(match elsewhere.filter(|_| nearest(name, names.iter().copied()).is_none()) {
-            Some("") => format!("`{name}` belongs before the first table"),
-            Some(table) => format!("`{name}` belongs in the table [{table}]"),
+        let of_key = |key: &str| settings().into_iter().find(|(_, setting)| setting.key == key).map(|(table, _)| table);
+        let is_near =
+            nearest(name, names.iter().copied()).is_some() || elsewhere(name).any(|ours| names.contains(&ours));
+        let theirs = || elsewhere(name).find_map(|ours| Some((of_key(ours)?, ours)));
+        Some(match of_key(name).map(|table| (table, name)).or_else(theirs).filter(|_| !is_near) {
+            Some(("", key)) => format!("`{key}` belongs before the first table"),
+            Some((table, key)) if key == name => format!("`{key}` belongs in the table [{table}]"),
+            Some((table, key)) => format!("there is no setting `{name}`; did you mean `{key}` in the table [{table}]?"),
             None => format!("there is no setting `{name}` here; {}", one_of(name, &names)),
         })
     };
@@ -423,7 +427,10 @@ impl Options {
     /// # Errors
     /// [`Error::Setting`] with file and line for a syntax error, an unknown key or a wrong value.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(Error::named(path, TABLES))?;
+        let text = fs::read_to_string(path).map_err(|error| {
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            Error::named(path, if is_missing { "name a settings file that exists" } else { TABLES })(error)
+        })?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // The path of a model folder is relative to the settings file, wherever the program runs.
         let Options { embedding, search, .. } = &mut options;
@@ -481,6 +488,7 @@ impl Options {
             self = self.or(Self::read(&file)?);
         } else if let Some(file) = project_file() {
             let mut project = Self::read(&file)?;
+            tracing::info!("settings come from {}", file.display());
             project.refuse_caches(&file)?;
             if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
                 tracing::warn!(

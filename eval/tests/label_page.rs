@@ -20,7 +20,10 @@ const DOCUMENTS: [(&str, &str); 3] = [
         "# Backups\n\nÄ – we make a backup each night. Backups are kept\nfor thirty days.\n\n## Deleting\n\nNobody deletes one.\n",
     ),
     ("docs/vault.md", "# Vaults <script>\n\nThe vault is löcked 🔒. Only the owner of a vault may delete it.\r\n"),
-    ("docs/copy.md", "# Vaults again\n\nThe owner pays. Only the owner of a vault may delete it.\n"),
+    (
+        "docs/a-name-that-is-longer-than-a-column-of-the-page-and-has-no-place-to-break_a-name-that-is-longer-than-a-column-of-the-page.md",
+        "# Vaults again\n\nThe owner pays. Only the owner of a vault may delete it.\n",
+    ),
 ];
 
 /// A running session.

@@ -6,12 +6,12 @@
 use std::path::PathBuf;
 
 use chunkmill::chunk;
-use chunkmill::cli::{elsewhere, warn_of_settings};
+use chunkmill::cli::warn_of_settings;
 use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
 };
 use chunkmill::setting::{Setting, Table};
-use chunkmill::value::{misread, unknown};
+use chunkmill::value::{elsewhere, misread, unknown};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -95,10 +95,7 @@ const OF_QUESTIONS: [&str; 3] = ["k", "budget", "path"];
 
 /// Says which setting was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.
 fn meant(name: &str, names: &[&str]) -> String {
-    let theirs = name.replace('_', "-");
-    let translated: Vec<String> =
-        elsewhere(&theirs).map(|flag| flag.trim_start_matches('-').replace('-', "_")).collect();
-    let find = |known: &[&str]| translated.iter().find(|ours| known.contains(&ours.as_str()));
+    let find = |known: &[&str]| elsewhere(name).find(|ours| known.contains(ours));
     if let Some(ours) = find(names) {
         return format!("is not a setting; did you mean `{ours}`?");
     }

@@ -14,7 +14,7 @@ use super::escape::visible;
 use super::output::{print, tell_error};
 use super::version;
 use crate::error::{Error, exit};
-use crate::value::nearest;
+use crate::value::{elsewhere, nearest};
 
 /// Parses the command line. Exits the process after printing help, the version or a usage error.
 pub fn parse<P: Parser>() -> P {
@@ -76,32 +76,6 @@ fn asks_for_details(command: clap::Command, arguments: &[OsString]) -> bool {
     matches.is_ok_and(|matches| matches.value_source("verbose") == Some(ValueSource::CommandLine))
 }
 
-/// Names that other tools give to flags, and our flags. The first one that the command has is suggested.
-const ELSEWHERE: [(&str, &str); 17] = [
-    ("k", "-k"),
-    ("top", "-k"),
-    ("top-k", "-k"),
-    ("n", "-k"),
-    ("limit", "-k"),
-    ("filter", "--path"),
-    ("n-results", "-k"),
-    ("num-results", "-k"),
-    ("chunk-size", "--max"),
-    ("chunk-length", "--max"),
-    ("max-size", "--max"),
-    ("max-tokens", "--max"),
-    ("max-tokens", "--budget"),
-    ("max-characters", "--max"),
-    ("chunk-overlap", "--overlap"),
-    ("embedding-model", "--model"),
-    ("splitter", "--strategy"),
-];
-
-/// Returns our flags for a name that other tools give to one.
-pub fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
-    ELSEWHERE.iter().filter(move |(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
-}
-
 /// Makes an error say what was most likely meant: which flag, which command, or a question in quotes.
 fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsString]) {
     command.build();
@@ -120,6 +94,20 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
             if is_missing {
                 tip(error, format!("the dataset comes first: `chunkmill {} DATASET \"QUESTION\"`", asked.get_name()));
             }
+            if let Some(last) = arguments.last().and_then(|last| last.to_str())
+                && asked.get_name() == "index"
+                && !last.starts_with('-')
+                && (!Path::new(last).exists() || Path::new(last).join("manifest.json").exists())
+            {
+                tip(error, format!("did you mean `-o {last}`?"));
+            }
+        }
+        (ErrorKind::InvalidSubcommand, _, Some(word))
+            if error.get(ContextKind::SuggestedSubcommand).is_none()
+                && nearest(&word, command.get_subcommands().map(clap::Command::get_name)).is_some() =>
+        {
+            let meant = nearest(&word, command.get_subcommands().map(clap::Command::get_name)).unwrap_or_default();
+            tip(error, format!("did you mean `{meant}`?"));
         }
         (ErrorKind::InvalidSubcommand, _, Some(word))
             if command.find_subcommand("index").is_some() && Path::new(&word).exists() =>
@@ -141,8 +129,7 @@ fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Comma
         let is_it = |arg: &Arg| arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string());
         asked.get_arguments().any(is_it)
     };
-    let mut translated = elsewhere(argument.trim_start_matches('-')).filter(|ours| has(ours));
-    let translated = translated.next();
+    let translated = elsewhere(argument.trim_start_matches('-')).map(flag).find(|ours| has(ours));
     let long = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-').filter(|_| translated.is_some()));
     let Some(unknown) = long else {
         if !argument.starts_with('-') && asked.get_positionals().any(|value| value.get_id() == "query") {
@@ -160,7 +147,12 @@ fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Comma
         }
     }
     let near = || nearest(unknown, asked.get_arguments().filter_map(Arg::get_long)).map(|flag| format!("--{flag}"));
-    let flag = translated.map(str::to_owned).or_else(near);
+    let is_name = |name: &str| name.eq_ignore_ascii_case(unknown);
+    let is_value = asked.get_positionals().filter_map(Arg::get_value_names).flatten().any(|name| is_name(name));
+    if is_value && translated.is_none() {
+        return tip(error, format!("write it without `--{unknown}`"));
+    }
+    let flag = translated.or_else(near);
     // clap's suggestion can be far longer than the typed flag, so it is kept only if there is no other.
     if let Some(flag) = flag {
         // The usage was that of the flag that clap had suggested.
@@ -168,6 +160,11 @@ fn suggest_argument(error: &mut clap::Error, argument: &str, asked: &clap::Comma
         error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
         error.insert(ContextKind::Usage, usage);
     }
+}
+
+/// Returns the flag of a setting.
+fn flag(name: &str) -> String {
+    format!("{}{}", if name.len() == 1 { "-" } else { "--" }, name.replace('_', "-"))
 }
 
 /// Replaces clap's tips.

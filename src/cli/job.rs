@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::args::{ConfigArgs, CorpusArgs};
 use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
-use super::output::{print, print_json, tell};
+use super::output::{print_json, print_prose, tell};
 use super::progress::{Interval, Progress, ProgressMode};
 use super::start::use_threads;
 use crate::chunk::{Context, Spec};
@@ -106,7 +106,7 @@ pub(super) fn print_report(report: &Report, out: &str, json: bool, quiet: bool) 
     if json {
         print_json(&Summary::from(report))?;
     } else if !quiet {
-        print(describe(report, out))?;
+        print_prose(describe(report, out))?;
     }
     Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
 }
@@ -217,9 +217,10 @@ fn changes(report: &Report) -> String {
     format!("  documents  {documents}{}", chunks.unwrap_or_default())
 }
 
-/// Says which files are no documents.
-pub(super) fn left_out(others: &OtherFiles) -> String {
-    format!("  left out   {others} (`--include` names what to index; `plan -v` lists them)")
+/// Says which files are no documents, and what lists them unless they are listed.
+pub(super) fn left_out(others: &OtherFiles, are_listed: bool) -> String {
+    let list = if are_listed { "" } else { "; `plan -v` lists them" };
+    format!("  left out   {others} (`--include` names what to index{list})")
 }
 
 /// Says how many chunks the model read in part only, and what helps.
@@ -265,7 +266,7 @@ fn describe(report: &Report, out: &str) -> String {
         lines.push(format!("  deleted    {}, which the corpus no longer has", report.documents.deleted));
     }
     if report.other_files.paths.count > 0 {
-        lines.push(left_out(&report.other_files));
+        lines.push(left_out(&report.other_files, false));
     }
     if report.chunks_kept > 0 {
         lines

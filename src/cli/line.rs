@@ -13,6 +13,9 @@ use super::escape::visible;
 /// Largest number of folders in which the file of a place is looked for.
 const MOST_FOLDERS: usize = 200;
 
+/// Number of columns of the longest name that a column of text follows.
+const LONGEST_NAME: usize = 20;
+
 /// How a part of a line looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
@@ -132,14 +135,13 @@ fn here(path: &Path) -> Option<PathBuf> {
 }
 
 /// Breaks the lines of a text between words where they exceed a width. Only a single word can be wider. What follows a
-/// name and two spaces is a column: its further lines begin where it begins.
+/// short name and two spaces is a column: its further lines begin where it begins.
 pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let mut taken = 0;
-        let name = line.split_once("  ").map(|(name, _)| name).filter(|name| !name.contains(' '));
-        let indent = name.map(|name| columns(name) + 2).filter(|indent| 2 * indent < width).unwrap_or_default();
+        let indent = Some(column(line)).filter(|indent| 2 * indent < width).unwrap_or_default();
         for word in line.split_inclusive(' ') {
             let wide = columns(word.trim_end());
             if taken > indent && taken + wide > width {
@@ -153,6 +155,15 @@ pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
         }
     }
     out
+}
+
+/// Returns where the text of a line begins, after its name if it has one.
+fn column(line: &str) -> usize {
+    let before = line.len() - line.trim_start().len();
+    let name = line.trim_start().split_once("  ").map(|(name, _)| name).filter(|name| columns(name) <= LONGEST_NAME);
+    let Some(name) = name else { return before };
+    let after = line[before + name.len()..].bytes().take_while(|&byte| byte == b' ').count();
+    before + columns(name) + after
 }
 
 /// Returns the number of columns that a text takes, with control characters shown as [`visible`] shows them.
@@ -207,6 +218,11 @@ mod tests {
             wrapped("sure  one two three four\nnext  five", Some(14)),
             "sure  one two\n      three\n      four\nnext  five"
         );
+        assert_eq!(
+            wrapped("  left out  3 pdf\n    more words", Some(15)),
+            "  left out  3\n            pdf\n    more words"
+        );
+        assert_eq!(wrapped("    more words", Some(12)), "    more\n    words");
         assert_eq!(wrapped(text, None), text);
         for width in 1..90 {
             let shown = wrapped(text, Some(width));

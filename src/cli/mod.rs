@@ -30,11 +30,12 @@ pub use commands::answer::client as answer_client;
 pub use commands::completions::{CompletionArgs, completions};
 pub use commands::man::{ManArgs, man};
 pub use escape::visible;
-pub use failure::{elsewhere, finish, parse};
+pub use failure::{finish, parse};
 pub use flags::{AnswerFlags, EmbeddingFlags, ThreadFlags};
 pub use job::Summary;
 pub use line::{Line, Look};
 pub use output::{note, print, print_json, print_json_pretty, print_prose, tell, tell_line, width_of_messages};
+pub use progress::watched;
 pub use start::warn_of_settings;
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,

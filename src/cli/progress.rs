@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::output::{is_watched, tell};
-use crate::job::{Event, Standing, Tally};
+use crate::job::{Event, Standing, Tally, Watcher};
 use crate::value::{count, named};
 
 /// Default time between two plain or JSON lines.
@@ -55,6 +56,16 @@ pub(super) struct Progress {
     bar: ProgressBar,
     last_line: Mutex<Instant>,
     tally: Tally,
+}
+
+/// Runs a job with progress on standard error, unless only errors are wanted.
+pub fn watched<T>(job: impl FnOnce(Watcher<'_>) -> T) -> T {
+    let is_quiet = LevelFilter::current() <= LevelFilter::ERROR;
+    let mode = if is_quiet { ProgressMode::Never } else { ProgressMode::Auto };
+    let progress = Progress::start(mode, Interval::default());
+    let done = job(&|event| progress.on(event));
+    progress.finish();
+    done
 }
 
 impl Progress {

@@ -99,6 +99,8 @@ fn assert_answered(mistakes: &[Mistake]) {
         ("type.toml", "[chunking]\nmax = \"ten\"\n"),
         ("syntax.toml", "[chunk\n"),
         ("outside.toml", "max = 3\n"),
+        ("theirs.toml", "chunk_size = 3\n"),
+        ("near.toml", "[chunking]\nchunk_overlap = 3\n"),
         ("elsewhere.toml", "[search]\nthreads = 3\n"),
         ("page.pdf", "%PDF-1.7\n"),
         ("page.docx", "PK\u{3}\u{4}\n"),
@@ -124,6 +126,11 @@ fn mistakes_in_what_to_index_are_answered() {
         ("index", 2, &["--output <OUT>", "<PATH>"]),
         ("index docs", 2, &["--output <OUT>"]),
         ("index dosc -o new", 2, &["dosc: ", "did you mean `docs`?"]),
+        ("index docs out", 2, &["did you mean `-o out`?"]),
+        ("index docs fresh", 2, &["did you mean `-o fresh`?"]),
+        ("delete out --doc a.md", 2, &["write it without `--doc`"]),
+        ("help serch", 2, &["did you mean `search`?"]),
+        ("serch out x", 2, &["'search'"]),
         ("index docs/aa.md -o new", 2, &["did you mean `docs/a.md`?"]),
         ("index docs -o file", 2, &["file is a file", "new folder with -o"]),
         ("index docs/a.md other/a.md -o new --embedder fake", 2, &["same document id `a.md`", "one=DIR two=DIR"]),
@@ -163,7 +170,13 @@ fn mistakes_in_sizes_and_presets_are_answered() {
 #[test]
 fn mistakes_in_settings_files_and_values_are_answered() {
     assert_answered(&[
-        ("chunk docs --config nope.toml", 2, &["nope.toml", "[chunking]"]),
+        ("chunk docs --config nope.toml", 2, &["nope.toml", "name a settings file that exists"]),
+        (
+            "chunk docs --config theirs.toml",
+            2,
+            &["no setting `chunk_size`; did you mean `max` in the table [chunking]?"],
+        ),
+        ("chunk docs --config near.toml", 2, &["no setting `chunk_overlap` here; did you mean `overlap`?"]),
         ("chunk docs --config typo.toml", 2, &["typo.toml:2", "no setting `maxx` here; did you mean `max`?"]),
         ("chunk docs --config type.toml", 2, &["type.toml:2", "string \"ten\", expected a whole number"]),
         ("chunk docs --config syntax.toml", 2, &["syntax.toml:1", "expected `]`"]),
@@ -178,6 +191,9 @@ fn mistakes_in_settings_files_and_values_are_answered() {
 #[test]
 fn mistakes_in_searches_are_answered() {
     assert_answered(&[
+        ("search out q --mode bm25", 2, &["did you mean `keyword`?"]),
+        ("search out q --mode semantic", 2, &["did you mean `vector`?"]),
+        ("context out q --tokens 500", 2, &["'--tokens'", "'--budget'"]),
         ("search out q --vector-share -1", 2, &["'--vector-share <A>'", "-1 is not between 0 and 1"]),
         ("serch out q", 2, &["'serch'", "'search'"]),
         ("search out", 2, &["<QUERY>"]),

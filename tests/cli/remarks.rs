@@ -345,6 +345,37 @@ fn an_update_says_what_it_changes_and_nobody_hears_it_with_q() {
 }
 
 #[test]
+fn a_file_that_was_refused_before_counts_by_its_content() {
+    let home = folder(&[("docs/a.md", "# A\n\nWords of a.\n")]);
+    let home = home.path();
+    write(home, "docs/b.md", b"caf\xE9");
+    let index = ["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--files", "1"];
+    let changes = |args: &[&str]| {
+        let (_, out, err) = run(home, &[&index[..], args].concat());
+        let summary = json_lines(&out).into_iter().next().unwrap_or_else(|| panic!("{err}"));
+        ["new", "changed", "unchanged"].map(|key| match &summary["changes"][key] {
+            serde_json::Value::Number(count) => count.as_u64(),
+            list => list["count"].as_u64(),
+        })
+    };
+    changes(&[]);
+    // Each time, the only part is built again.
+    write(home, "docs/a.md", b"# A\n\nOther words.\n");
+    assert_eq!(changes(&[]), [Some(0), Some(1), Some(1)]);
+    let (plan, _) = ok(home, &["plan", "docs", "-o", "out", "--embedder", "fake", "--max", "99", "--files", "1"]);
+    assert!(plan.contains("0 new, 0 changed, 2 unchanged"), "{plan}");
+    write(home, "docs/b.md", b"again caf\xE9");
+    assert_eq!(changes(&[]), [Some(0), Some(1), Some(1)]);
+    write(home, "docs/b.md", b"again");
+    assert_eq!(changes(&[]), [Some(0), Some(1), Some(1)]);
+    // A file that other settings refuse is new with those that take it.
+    write(home, "docs/s.md", "word ".repeat(999).as_bytes());
+    changes(&["--max-file-size", "2000"]);
+    assert_eq!(changes(&["--max-file-size", "2000"]), [Some(0), Some(0), Some(2)]);
+    assert_eq!(changes(&[])[0], Some(1));
+}
+
+#[test]
 fn the_summary_says_what_the_model_sees_and_what_helps_against_truncation() {
     let home = folder(&[("docs/a.md", &"word ".repeat(900))]);
     let index = |args: &[&str]| ok(home.path(), &[&["index", "docs", "--embedder", "fake"], args].concat()).0;

@@ -138,6 +138,8 @@ fn a_damaged_manifest_stops_every_command_and_is_made_again_with_fresh() {
     damaged.extend([&manifest[..manifest.len() - 1], &manifest[..manifest.len() / 2]].map(|text| text.into()));
     let without = manifest.find(",\n  \"checksum\"").unwrap();
     damaged.push(format!("{}\n}}\n", &manifest[..without]).into());
+    // Nothing in them tells what they were.
+    damaged.extend(["", "{}", "x", &manifest[..8]].map(|text| text.into()));
     for (number, bytes) in damaged.into_iter().enumerate() {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         fs::write(out.join(MANIFEST), &bytes).unwrap();

@@ -221,6 +221,15 @@ fn a_folder_that_is_not_a_dataset_is_left_alone() {
     write(home.path(), "precious/manifest.json", br#"{"name": "an extension", "manifest_version": 3}"#);
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "precious", "--embedder", "fake"]);
     assert_eq!(code, 5, "a manifest of something else: {err}");
+    write(home.path(), "other/manifest.json", b"{}");
+    write(home.path(), "other/README.md", b"mine");
+    for file in ["other/README.md", "other/data/chunks/mine.parquet"] {
+        write(home.path(), file, b"mine");
+        let before = tree(&home.path().join("other"));
+        let (code, _, err) = run(home.path(), &["index", "docs", "-o", "other", "--embedder", "fake", "--fresh"]);
+        assert!(code == 5 && err.contains("is neither empty nor a dataset"), "{err}");
+        assert!(tree(&home.path().join("other")) == before);
+    }
     let (code, _, err) = run(home.path(), &["index", "docs", "-o", "docs/guide.md", "--embedder", "fake"]);
     assert_eq!(code, 2);
     assert!(err.contains("docs/guide.md is a file"), "{err}");

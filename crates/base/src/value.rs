@@ -190,10 +190,48 @@ const LISTED: usize = 24;
 /// Number of names that a message lists if there are too many.
 const NEAREST: usize = 5;
 
-/// Suggests the nearest of the valid names and lists them, or those that are most alike if there are too many.
+/// Names that other tools give to settings and their values, and our names.
+const ELSEWHERE: [(&str, &str); 26] = [
+    ("k", "k"),
+    ("top", "k"),
+    ("top-k", "k"),
+    ("n", "k"),
+    ("limit", "k"),
+    ("n-results", "k"),
+    ("num-results", "k"),
+    ("filter", "path"),
+    ("chunk-size", "max"),
+    ("chunk-length", "max"),
+    ("max-size", "max"),
+    ("max-tokens", "max"),
+    ("max-tokens", "budget"),
+    ("max-characters", "max"),
+    ("tokens", "budget"),
+    ("chunk-overlap", "overlap"),
+    ("embedding-model", "model"),
+    ("splitter", "strategy"),
+    ("bm25", "keyword"),
+    ("sparse", "keyword"),
+    ("lexical", "keyword"),
+    ("fulltext", "keyword"),
+    ("full-text", "keyword"),
+    ("dense", "vector"),
+    ("semantic", "vector"),
+    ("similarity", "vector"),
+];
+
+/// Returns our names, with `_` between words, for a name that other tools use.
+pub fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
+    let name = name.replace('_', "-");
+    ELSEWHERE.iter().filter(move |(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
+}
+
+/// Suggests the name that was most likely meant and lists the valid names, or those that are most alike if there are too
+/// many.
 pub fn one_of(written: &str, names: &[&str]) -> String {
     let few = names.len() <= LISTED;
-    match nearest(written, names.iter().copied()) {
+    let translated = elsewhere(written).find(|ours| names.contains(ours));
+    match translated.or_else(|| nearest(written, names.iter().copied())) {
         Some(meant) if few => format!("did you mean `{meant}`? One of: {}", names.join(", ")),
         Some(meant) => format!("did you mean `{meant}`?"),
         None if few => format!("one of: {}", names.join(", ")),

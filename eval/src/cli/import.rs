@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chunkmill::cli::{note, print};
+use chunkmill::cli::print;
 use chunkmill::error::exit;
 use chunkmill::value::count;
 use clap::{Args, Subcommand};
@@ -194,7 +194,9 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     if imported.without_document > 0 {
         lines.push(format!("references to missing documents: {}", imported.without_document));
     }
-    note(left_out.describe("left out") + &mended.describe("mended"));
+    for flaw in left_out.describe("left out").iter().chain(&mended.describe("mended")) {
+        tracing::warn!("{flaw}");
+    }
     print(lines.join("\n"))?;
     // A judgement of a question that nobody asks is named, but the set is whole without it.
     Ok(if left_out.count > *not_asked { exit::QUARANTINED } else { exit::DONE })

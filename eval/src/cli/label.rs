@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, tell};
+use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, tell, watched};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
@@ -117,7 +117,7 @@ fn begin(
 ) -> anyhow::Result<(Proposer, Answers)> {
     prepare(roots, set)?;
     note("reading the documents\n");
-    let proposer = Proposer::new(set, config)?;
+    let proposer = watched(|watch| Proposer::new(set, config, watch))?;
     let answers = Answers::open(set, questions, proposer.corpus(), by)?;
     if answers.drifted() > 0 {
         let asked = count(answers.drifted(), "question");

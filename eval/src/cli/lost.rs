@@ -1,14 +1,20 @@
 //! How lost evidence and broken questions are shown on a terminal.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use chunkmill::value::count;
+
 use crate::findings::analysis::figure;
-use crate::findings::change::{BrokenQuestion, Evidence};
+use crate::findings::change::{BrokenQuestion, Evidence, LostQuestion};
 use crate::labels::set::beginning;
 
 /// Maximum number of characters of a question.
 pub(super) const QUESTION: usize = 80;
 
-/// Number of questions that are shown with a line of their own, unless all are wanted.
-const LISTED: usize = 50;
+/// Number of questions that are shown with a line of their own, unless all are wanted. More are shown by place: a
+/// deleted folder has many, and they say the same.
+const LISTED: usize = 10;
 
 /// Number of broken questions that are shown, unless all are wanted.
 const BROKEN: usize = 20;
@@ -16,15 +22,19 @@ const BROKEN: usize = 20;
 /// Number of places that are named for a broken question.
 const PLACES: usize = 5;
 
-/// Says how evidence was lost and names the questions: a line for each, with the lost texts if everything is wanted. Even
-/// in a long list each question is named.
+/// Says how evidence was lost and names each question once: in a line of its own, with the lost texts if everything is
+/// wanted, or if there are many in the line of the place that they lost.
 pub(super) fn lost(evidence: &Evidence, verbose: bool) -> Vec<String> {
     if evidence.lost.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![format!("lost evidence: {}", evidence.kinds())];
-    let listed = if verbose { evidence.lost.len() } else { LISTED };
-    for question in evidence.lost.iter().take(listed) {
+    if evidence.lost.len() > LISTED && !verbose {
+        lines.extend(by_place(&evidence.lost));
+        lines.push("  (-v names each question's texts)".to_owned());
+        return lines;
+    }
+    for question in &evidence.lost {
         lines.push(format!("  {}  {}  {}", question.query, question.places(), beginning(&question.text, QUESTION)));
         for reference in question.references.iter().filter(|_| verbose) {
             lines.push(format!(
@@ -33,11 +43,20 @@ pub(super) fn lost(evidence: &Evidence, verbose: bool) -> Vec<String> {
             ));
         }
     }
-    if let Some(rest @ [_, ..]) = evidence.lost.get(listed..) {
-        let ids: Vec<&str> = rest.iter().map(|question| question.query.as_str()).collect();
-        lines.push(format!("  and {} more: {}", rest.len(), ids.join(", ")));
-    }
     lines
+}
+
+/// Returns a line for each place, those with most questions first.
+fn by_place(lost: &[LostQuestion]) -> Vec<String> {
+    let mut places: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for question in lost {
+        places.entry(question.place()).or_default().push(&question.query);
+    }
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by_key(|(_, questions)| Reverse(questions.len()));
+    let line =
+        |(place, ids): (String, Vec<&str>)| format!("  {place}: {}: {}", count(ids.len(), "question"), ids.join(", "));
+    places.into_iter().map(line).collect()
 }
 
 /// Names the questions that broke, each with what is handed over for it now.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chunkmill::cli::{print, tell};
+use chunkmill::cli::print;
 use chunkmill::error::exit;
 use chunkmill::value::{Value, count};
 
@@ -68,7 +68,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if collected.left_out.count > 0 {
         lines.push(format!("left out: {}", count(collected.left_out.count, "unusable row")));
     }
-    tell(collected.left_out.describe("left out"));
+    for flaw in collected.left_out.describe("left out") {
+        tracing::warn!("{flaw}");
+    }
     print(lines.join("\n"))?;
     Ok(if collected.left_out.count > 0 { exit::QUARANTINED } else { exit::DONE })
 }

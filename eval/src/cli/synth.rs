@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use chunkmill::answer;
-use chunkmill::cli::{AnswerFlags, EmbeddingFlags, ThreadFlags, answer_client, note, print};
+use chunkmill::cli::{AnswerFlags, EmbeddingFlags, ThreadFlags, answer_client, note, print, watched};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
@@ -94,7 +94,7 @@ fn by_model(
     let mut write = |passage: &str| answer::write(&client, TASK, passage);
     let mut made = synth_by_model(roots, filter, settings, &mut write)?;
     made.set.write(set)?;
-    let proposer = Proposer::new(set, config)?;
+    let proposer = watched(|watch| Proposer::new(set, config, watch))?;
     let mut kept = Vec::new();
     for query in std::mem::take(&mut made.set.queries) {
         if proposer.finds(&query)? {

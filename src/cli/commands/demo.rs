@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::cli::output::print;
+use crate::cli::output::{print, print_prose};
 use crate::error::{Error, exit};
 use crate::safely;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let corpus = labels.join("corpus");
     let [corpus, dataset, labels, folder] = [&corpus, &dataset, &labels, &args.folder].map(|path| text(path));
     let documents = LARDER.iter().filter(|(name, _)| name.starts_with("corpus/")).count();
-    print(format!("{corpus} is the handbook of a made-up backup program: {documents} documents."))?;
+    print_prose(format!("{corpus} is the handbook of a made-up backup program: {documents} documents."))?;
     let questions = QUESTIONS.map(|question| vec!["search", &dataset, question, "-k", "2"]);
     for command in [vec!["index", &corpus, "-o", &dataset]].into_iter().chain(questions) {
         print(format!("\n$ chunkmill {}", quoted(&command)))?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             return Ok(code);
         }
     }
-    print(format!(
+    print_prose(format!(
         "Next:\n  your own documents       chunkmill index DOCS -o out\n  settings that suit them  \
          chunkmill-eval recommend DOCS -o advice\n  try it on the demo       \
          chunkmill-eval sweep --labels {labels} --sweep {labels}/sweep.toml -o {folder}/run\n                           \

@@ -10,7 +10,8 @@ use super::compare;
 use crate::chunk::{self, Chunk};
 use crate::cli::args::ConfigArgs;
 use crate::cli::flags::{ChunkFlags, ModelFlags};
-use crate::cli::output::{print, print_json};
+use crate::cli::line::{Line, Look};
+use crate::cli::output::{print, print_json, print_line, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
@@ -18,6 +19,9 @@ use crate::document::Document;
 use crate::error::{Error, exit};
 use crate::tokens::{Ruler, Unit};
 use crate::value::count;
+
+/// Number of characters shown of each chunk.
+const SHOWN: usize = 72;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
@@ -103,7 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         }
         return Ok(exit::DONE);
     }
-    print(format!(
+    print_prose(format!(
         "{}: {}, {}, {} with {}",
         args.file.display(),
         count(document.lines(), "line"),
@@ -121,7 +125,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         print(format!("  {} at line {line}{quoted}: {text:?}", signal.kind))?;
     }
     for (index, chunk) in explained.iter().enumerate() {
-        print(render(index, chunk))?;
+        for line in render(index, chunk) {
+            print_line(&line)?;
+        }
     }
     Ok(exit::DONE)
 }
@@ -170,11 +176,19 @@ fn explain<'a>(
         has_overlap: chunk.repeats.overlap.is_some(),
         flags: &chunk.flags,
         heading_path: &chunk.heading_path,
-        text: text.chars().take(72).collect(),
+        text: beginning(&text),
     })
 }
 
-fn render(index: usize, chunk: &ChunkExplanation<'_>) -> String {
+/// Returns the first characters of a text.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+fn render(index: usize, chunk: &ChunkExplanation<'_>) -> [Line; 4] {
     let mut notes = vec![chunk.starts_at.clone()];
     if chunk.sections > 1 {
         notes.push(format!("{} sections together", chunk.sections));
@@ -186,12 +200,14 @@ fn render(index: usize, chunk: &ChunkExplanation<'_>) -> String {
     // Most names of units are plural.
     let unit = if chunk.size == 1 { chunk.unit.trim_end_matches('s') } else { chunk.unit };
     let path = if chunk.heading_path.is_empty() { "(no heading)".to_owned() } else { chunk.heading_path.join(" > ") };
-    format!(
-        "\n{index:>4}  lines {}-{}  {} {unit}  {path}\n      {}\n      | {}",
-        chunk.start_line,
-        chunk.end_line,
-        chunk.size,
-        notes.join("; "),
-        chunk.text
-    )
+    let place = format!("lines {}-{}", chunk.start_line, chunk.end_line);
+    [
+        Line::default(),
+        Line::default()
+            .with(Look::Faint, format!("{index:>4}  "))
+            .with(Look::Place, place)
+            .with(Look::Plain, format!("  {} {unit}  {path}", chunk.size)),
+        Line::default().with(Look::Faint, format!("      {}", notes.join("; "))),
+        Line::default().with(Look::Plain, format!("      | {}", chunk.text)),
+    ]
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli::job::size;
-use crate::cli::output::{print, print_json};
+use crate::cli::output::{print_json, print_prose};
 use crate::dataset::{Leftover, Sweep, Swept, gc};
 use crate::error::exit;
 use crate::storage::Location;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         };
         print_json(&summary)?;
     } else {
-        print(describe(&swept, args))?;
+        print_prose(describe(&swept, args))?;
     }
     Ok(exit::DONE)
 }

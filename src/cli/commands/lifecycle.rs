@@ -1,7 +1,7 @@
 //! `chunkmill promote` and `delete`: changing a dataset without its corpus.
 
 use crate::cli::job::stop_on_interrupt;
-use crate::cli::output::{print, print_json};
+use crate::cli::output::{print_json, print_prose};
 use crate::error::exit;
 use crate::job::{self, ChangeCounts};
 use crate::storage::Location;
@@ -53,7 +53,7 @@ fn report(changed: ChangeCounts, json: bool, what: &str) -> anyhow::Result<u8> {
         print_json(&changed)?;
     } else {
         let (documents, chunks) = (count(changed.documents, "document"), count(changed.chunks, "chunk"));
-        print(format!("{what}: {documents} with {chunks}"))?;
+        print_prose(format!("{what}: {documents} with {chunks}"))?;
     }
     Ok(exit::DONE)
 }

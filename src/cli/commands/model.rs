@@ -1,11 +1,13 @@
 //! `chunkmill model`: fetches a model, checks one, or lists popular ones.
 
+use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::cli::output::print;
-use crate::embed::known::{KNOWN, Quality};
+use crate::cli::output::{print, print_prose};
+use crate::embed::known::{KNOWN, KnownModel, Quality};
 use crate::embed::model::DEFAULT_ID;
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{self, Backend, Device, ModelFiles, Role};
@@ -58,7 +60,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         ModelCommand::Pull { model, from, reranker: false } => {
             print_files(&embed::pull(&model, from.as_deref())?, "network")?;
         }
-        ModelCommand::List { markdown } => print(list(markdown))?,
+        ModelCommand::List { markdown } => {
+            print(list(markdown))?;
+            if !markdown {
+                let licences: BTreeSet<&str> = KNOWN.iter().map(|model| model.licence).collect();
+                let licences = licences.into_iter().collect::<Vec<_>>().join(" or ");
+                print_prose(format!(
+                    "\nnDCG@10 is published, on BEIR or (m) on MTEB Multilingual. All are under {licences}; \
+                         `chunkmill model list --markdown` has more columns.\n\n{WHY_DEFAULT}"
+                ))?;
+            }
+        }
         ModelCommand::Check { model, device } => {
             let backend = Backend { device, ..Backend::default() };
             let embedder = embed::load(backend, &model)?;
@@ -66,7 +78,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
             let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
             let vector = embedder.embed_ids(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-            print(format!(
+            print_prose(format!(
                 "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",
                 info.id,
                 info.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default(),
@@ -95,47 +107,44 @@ fn print_files(files: &ModelFiles, what: &str) -> anyhow::Result<()> {
     print(format!("  {} {what}, {} tokens", files.model_type, files.max_tokens))
 }
 
-/// Shown below the table.
-const WHY_DEFAULT: &str = "\n\
-    * the default: the only one here that can be installed without the hub, from PyPI. The English ones above it find more\n\
-    on published sets; `--model NAME` fetches one, and `chunkmill-eval recommend` says what suits your documents";
+/// Shown below the table of a terminal.
+const WHY_DEFAULT: &str = "* the default: the only one here that can be installed without the hub, from PyPI. The English ones above it find \
+    more on published sets; `--model NAME` fetches one, and `chunkmill-eval recommend` says what suits your documents";
 
-/// Renders the popular models as a table.
+/// Renders the popular models as a table; without Markdown, as one that fits a terminal.
 fn list(markdown: bool) -> String {
-    const HEADINGS: [&str; 7] = ["model", "network", "parameters", "dimensions", "tokens", "licence", "nDCG@10"];
-    let rows = KNOWN.iter().map(|model| {
-        let [all, active] = model.parameters;
-        let quality = match model.quality {
+    if markdown { in_markdown() } else { in_columns() }
+}
+
+fn in_markdown() -> String {
+    let mut out = "| model | network | parameters | dimensions | tokens | licence | nDCG@10 |\n|".to_owned();
+    out += &" --- |".repeat(7);
+    for KnownModel { id, network, parameters: [all, active], dimensions, tokens, licence, quality, .. } in &KNOWN {
+        let tokens = tokens.map_or("all".to_owned(), |tokens| tokens.to_string());
+        let quality = match quality {
             Quality::Beir(value) => format!("{value} BEIR"),
             Quality::Multilingual(value) => format!("{value} MTEB Multilingual"),
         };
-        let id = if model.id == DEFAULT_ID && !markdown { format!("{} *", model.id) } else { model.id.to_owned() };
-        [
-            id,
-            model.network.to_owned(),
-            format!("{all:.0}M ({active:.0}M active)"),
-            model.dimensions.to_string(),
-            model.tokens.map_or("all".to_owned(), |tokens| tokens.to_string()),
-            model.licence.to_owned(),
-            quality,
-        ]
-    });
-    let rows: Vec<[String; 7]> = [HEADINGS.map(str::to_owned)].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
-    let widths: [usize; 7] = std::array::from_fn(width);
-    let line = |row: &[String; 7]| {
-        if markdown {
-            format!("| {} |", row.join(" | "))
-        } else {
-            let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            cells.join("  ").trim_end().to_owned()
-        }
-    };
-    let mut lines: Vec<String> = rows.iter().map(line).collect();
-    if markdown {
-        lines.insert(1, format!("|{}", " --- |".repeat(HEADINGS.len())));
-    } else {
-        lines.push(WHY_DEFAULT.to_owned());
+        let _ = write!(
+            out,
+            "\n| {id} | {network} | {all:.0}M ({active:.0}M active) | {dimensions} | {tokens} | {licence} | {quality} |"
+        );
     }
-    lines.join("\n")
+    out
+}
+
+fn in_columns() -> String {
+    let wide = KNOWN.iter().map(|model| model.id.len()).max().unwrap_or_default();
+    let mut out = format!("{:<wide$}  size  dims  tokens  nDCG@10", "model");
+    for KnownModel { id, parameters: [all, _], dimensions, tokens, quality, .. } in &KNOWN {
+        let size = format!("{all:.0}M");
+        let tokens = tokens.map_or("all".to_owned(), |tokens| tokens.to_string());
+        let (quality, kind) = match quality {
+            Quality::Beir(value) => (value, ""),
+            Quality::Multilingual(value) => (value, " m"),
+        };
+        let mark = if *id == DEFAULT_ID { " *" } else { kind };
+        let _ = write!(out, "\n{id:<wide$}  {size:>4}  {dimensions:>4}  {tokens:>6}  {quality:>5.2}{mark}");
+    }
+    out
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::flags::{EmbeddingFlags, RunFlags};
 use crate::cli::job::{JobArgs, ProgressArgs, Ready, left_out, print_report, size, stop_on_interrupt};
-use crate::cli::output::{print, print_json, print_json_pretty};
+use crate::cli::output::{print_json, print_json_pretty, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::Options;
 use crate::corpus::Root;
@@ -127,7 +127,7 @@ pub(crate) fn plan(args: PlanArgs, verbose: bool) -> anyhow::Result<u8> {
         tracing::info!("{}", describe(&plan, false));
         print_json_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?;
     } else {
-        print(describe(&plan, verbose))?;
+        print_prose(describe(&plan, verbose))?;
     }
     Ok(exit::DONE)
 }
@@ -152,7 +152,7 @@ fn describe(plan: &Plan, verbose: bool) -> String {
         lines.push(format!("  delete     {}", documents.deleted));
     }
     if plan.other_files.paths.count > 0 {
-        lines.push(left_out(&plan.other_files));
+        lines.push(left_out(&plan.other_files, verbose));
     }
     if documents.passed_over > 0 {
         let passed_over = count(documents.passed_over, "document");

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::chunk::{Context, Pooling, Spec};
 use crate::cli::job::{links, size};
-use crate::cli::output::{print, print_json};
+use crate::cli::output::{print, print_json, print_prose};
 use crate::dataset::{Counts, Dataset, EdgeCount, EdgeKinds, Manifest, Table};
 use crate::error::{Error, Result, exit};
 use crate::storage::Location;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         0 => count(of.edges, name),
         lost => format!("{} ({lost} lost)", count(of.edges, name)),
     };
-    print(format!(
+    print_prose(format!(
         "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {}\n\
          chunks      {chunks}, {truncated} of them truncated by the model\n\
          links       {}: {}, {}, {}\n\

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::args::ConfigArgs;
 use crate::cli::flags::ThreadFlags;
 use crate::cli::job::size;
-use crate::cli::output::{print, print_json};
+use crate::cli::output::{print_json, print_prose};
 use crate::cli::start::use_threads;
 use crate::config::Options;
 use crate::corpus::Root;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         let (files, rows, bytes) = (*files, *rows, *bytes);
         print_json(&VerifySummary { ok, files, rows, bytes, seconds, found, findings, notes })?;
     } else {
-        print(describe(&verification, !roots.is_empty(), seconds))?;
+        print_prose(describe(&verification, !roots.is_empty(), seconds))?;
     }
     Ok(if ok { exit::DONE } else { exit::CHECK_FAILED })
 }

@@ -466,10 +466,13 @@ pub(super) fn unnamed(root: &Location, files: &[FileEntry]) -> Result<Vec<Entry>
 /// Returns whether a folder is absent or empty, a dataset, or the remains of an interrupted first run.
 pub(super) fn may_replace(root: &Location) -> Result<bool> {
     let entries = root.storage().list(root.path()).map_err(Error::io("list", root.path()))?;
-    if entries.iter().any(|entry| entry.name() == manifest::FILE) {
-        return Ok(Manifest::is_at(root));
+    let has_manifest = entries.iter().any(|entry| entry.name() == manifest::FILE);
+    if has_manifest && Manifest::is_at(root) {
+        return Ok(true);
     }
-    // Only our data files, in some or all of the table folders.
+    // Without a manifest, only our data files, in some or all of the table folders. Next to one that is damaged beyond
+    // recognition, some data files too: a folder without them may be of another program.
+    let mut has_data = false;
     let ours = |path: &Path| {
         let in_table = manifest::FOLDERS.iter().any(|folder| path.parent() == Some(&root.join(folder)));
         in_table && is_data_file(path)
@@ -477,6 +480,9 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
     for entry in entries {
         let name = entry.name();
         if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
+            continue;
+        }
+        if has_manifest && [manifest::FILE, CARD, QUARANTINE].contains(&&*name) {
             continue;
         }
         // It may be a link to a folder elsewhere.
@@ -490,6 +496,7 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
         if !below.iter().all(|file| ours(&file.path)) {
             return Ok(false);
         }
+        has_data |= !below.is_empty();
     }
-    Ok(true)
+    Ok(has_data || !has_manifest)
 }

@@ -149,6 +149,9 @@ pub struct QuarantineRow {
     pub code: Cow<'static, str>,
     /// The reason in words.
     pub reason: String,
+    /// BLAKE3 hash of the bytes that were read, in hexadecimal; `None` if nothing was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_hash: Option<String>,
 }
 
 impl From<&QuarantinedDocument> for QuarantineRow {
@@ -159,6 +162,7 @@ impl From<&QuarantinedDocument> for QuarantineRow {
             path: document.path.to_string(),
             code: document.reason.code().into(),
             reason: document.reason.to_string(),
+            content_hash: document.hash.clone(),
         }
     }
 }

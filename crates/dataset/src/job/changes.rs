@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parts::PartWork;
 use crate::corpus::NameList;
-use crate::dataset::{Dataset, FileEntry, Part, Table};
+use crate::dataset::{self, Dataset, FileEntry, Part, QuarantineRow, Table};
 
 /// Largest number of chunks whose changes are counted: 16 bytes each are kept.
 const MOST_CHUNKS: u64 = 20_000_000;
@@ -47,7 +47,11 @@ pub(super) struct Comparison<'d> {
     dataset: Option<&'d Dataset>,
     /// Content hashes of all documents, if the dataset divides them into other parts.
     all: Option<HashMap<String, String>>,
-    pub(super) changes: DocumentChanges,
+    /// Content hashes of the documents that the dataset refused.
+    refused: HashMap<String, String>,
+    changes: DocumentChanges,
+    /// Documents that were refused before and have the same content. They count as unchanged.
+    refused_again: Vec<String>,
 }
 
 impl<'d> Comparison<'d> {
@@ -57,7 +61,10 @@ impl<'d> Comparison<'d> {
         let all = dataset.filter(|dataset| dataset.manifest().parts.len() != parts);
         // A damaged dataset must not stop the run that replaces it.
         let all = all.map(|dataset| contents(dataset, dataset.files(Table::Documents)).unwrap_or_default());
-        Self { dataset, all, changes: DocumentChanges { deleted, ..DocumentChanges::default() } }
+        let rows = dataset.and_then(|dataset| dataset::quarantined(dataset.root(), dataset.manifest()).ok());
+        let refused = rows.into_iter().flatten().filter_map(|row| Some((row.doc_id, row.content_hash?))).collect();
+        let changes = DocumentChanges { deleted, ..DocumentChanges::default() };
+        Self { dataset, all, refused, changes, refused_again: Vec::new() }
     }
 
     /// Compares a part and returns, for each of its sources, whether the dataset has the same content. `before` is the
@@ -80,10 +87,16 @@ impl<'d> Comparison<'d> {
         changes.passed_over += part.passed_over.len() as u64;
         let same = part.sources.iter().zip(contents).map(|(source, content)| {
             let id = &*source.origin.doc_id;
-            let before = known.get(id);
+            let refused = self.refused.get(id);
+            let before = known.get(id).or(refused);
             let is_same = is_there || (before.is_some() && before == content.as_ref());
             match before {
-                _ if is_same => changes.unchanged += 1,
+                _ if is_same => {
+                    changes.unchanged += 1;
+                    if !is_there && refused.is_some() {
+                        self.refused_again.push(id.to_owned());
+                    }
+                }
                 Some(_) => changes.changed.add(id),
                 // A file that cannot be read is quarantined; it is no document yet.
                 None if content.is_none() => changes.passed_over += 1,
@@ -92,6 +105,20 @@ impl<'d> Comparison<'d> {
             is_same
         });
         same.collect()
+    }
+
+    /// Returns the changes. `quarantined`, sorted by id, contains the documents that the new dataset refuses; without
+    /// it, those that were refused before are expected to be refused again.
+    pub(super) fn finish(self, quarantined: Option<&[QuarantineRow]>) -> DocumentChanges {
+        let mut changes = self.changes;
+        for id in self.refused_again {
+            let is_refused = |rows: &[QuarantineRow]| rows.binary_search_by(|row| row.doc_id.cmp(&id)).is_ok();
+            if !quarantined.is_none_or(is_refused) {
+                changes.unchanged -= 1;
+                changes.new.add(&id);
+            }
+        }
+        changes
     }
 }
 

@@ -57,10 +57,10 @@ pub fn run(
         comparison.part(part, &contents, before.as_ref(), is_same);
         same.push(is_same);
     }
-    let (documents, is_update) = (comparison.changes, earlier.is_some());
+    let is_update = earlier.is_some();
     let is_kept = |index: usize| same.get(index).copied().unwrap_or_default();
     let replaced = ReplacedChunks::read(earlier.as_ref(), is_kept);
-    let earlier = earlier.filter(|_| !job.fresh);
+    let reusable = earlier.as_ref().filter(|_| !job.fresh);
     let in_place = |(part, &is_same): (Option<Part>, &bool)| {
         part.filter(|part| is_same && !job.fresh && staging.is_in_place(part))
     };
@@ -81,12 +81,11 @@ pub fn run(
 
     // The parts that must be built.
     let to_build: Vec<_> = parts.into_iter().enumerate().filter(|(index, _)| finished[*index].is_none()).collect();
-    let earlier = match earlier {
-        Some(dataset) if !to_build.is_empty() => Earlier::open(dataset, &manifest),
-        _ => None,
-    };
+    let reusable = reusable.filter(|_| !to_build.is_empty()).cloned();
+    let reusable = reusable.and_then(|dataset| Earlier::open(dataset, &manifest));
     let (workspace, manifest_so_far) = (staging.workspace(), &manifest);
-    let builder = Builder { job, sizer, recipe, embedder, workspace, manifest: manifest_so_far, earlier, stop, watch };
+    let builder =
+        Builder { job, sizer, recipe, embedder, workspace, manifest: manifest_so_far, earlier: reusable, stop, watch };
     let built = builder.build(to_build)?;
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -102,9 +101,9 @@ pub fn run(
         chunks: replaced.zip(Dataset::find(out)?).map(|(before, now)| before.compare(&now, is_kept)).transpose()?,
         malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
         manifest,
+        documents: comparison.finish(Some(&quarantined)),
         quarantined,
         is_update,
-        documents,
         other_files,
         chunks_kept: chunks_kept + built.chunks_kept,
         texts_embedded: built.texts_embedded,

@@ -242,7 +242,7 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
     let estimate = estimate(job, embedder, &to_embed, stop)?;
     let base = dataset.as_ref().map(Dataset::id);
     let deny_truncation = job.deny_truncation;
-    let documents = comparison.changes;
+    let documents = comparison.finish(None);
     Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, other_files })
 }
 

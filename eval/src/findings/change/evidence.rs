@@ -110,12 +110,18 @@ impl Loss {
     }
 }
 
+impl LostReference {
+    fn place(&self) -> String {
+        let words = self.loss.words();
+        if self.doc_id.is_empty() { words.to_owned() } else { format!("{}: {words}", self.doc_id) }
+    }
+}
+
 impl LostQuestion {
     /// Names each document with what happened, as in `guide/a.md: the text is missing`.
     pub fn places(&self) -> String {
         let mut places: Vec<String> = Vec::new();
-        for LostReference { loss, doc_id, .. } in &self.references {
-            let place = if doc_id.is_empty() { loss.words().to_owned() } else { format!("{doc_id}: {}", loss.words()) };
+        for place in self.references.iter().map(LostReference::place) {
             if !places.contains(&place) {
                 places.push(place);
             }
@@ -124,6 +130,11 @@ impl LostQuestion {
             places.push("the rest of its evidence is there".to_owned());
         }
         places.join("; ")
+    }
+
+    /// Names the first place where evidence was lost, and how.
+    pub fn place(&self) -> String {
+        self.references.first().map(LostReference::place).unwrap_or_default()
     }
 
     /// Returns the loss that leaves the least.

@@ -14,7 +14,7 @@ use chunkmill::corpus::Root;
 use chunkmill::dataset::Dataset;
 use chunkmill::embed::{self, Embedder, ModelInput, Role};
 use chunkmill::error::Result;
-use chunkmill::job;
+use chunkmill::job::{self, Watcher};
 use chunkmill::search::{Mode, Query as Search, Searcher, marks};
 use rayon::prelude::*;
 
@@ -76,16 +76,16 @@ pub struct Proposer {
 }
 
 impl Proposer {
-    /// Indexes the documents of a set. A second call indexes only changes.
+    /// Indexes the documents of a set. A second call indexes only changes. `watch` gets the events of the job.
     ///
     /// # Errors
     /// Those of the job and of the model.
-    pub fn new(set: &Path, config: Config) -> anyhow::Result<Self> {
+    pub fn new(set: &Path, config: Config, watch: Watcher<'_>) -> anyhow::Result<Self> {
         let corpus = LabelSet { path: set.to_owned(), queries: Vec::new() }.corpus()?;
         let embedder = config.embedder()?;
         let out = set.join(WORK);
         let job = config.job(vec![Root::new(corpus_of(set))], false);
-        job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
+        job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), watch)?;
         // Sets are kept in repositories; this dataset can be rebuilt.
         replace(&out.join(".gitignore"), b"*\n")?;
         let searcher = Searcher::open(Dataset::open(&out)?, None)?;

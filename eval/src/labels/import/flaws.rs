@@ -54,11 +54,10 @@ impl Flaws {
         Some(Error::setting(origin, problem, help))
     }
 
-    /// Describes the flaws that are named, a line for each, and counts the rest.
-    pub fn describe(&self, what: &str) -> String {
-        let named = self.first.iter().map(|flaw| format!("warning: {what}: {}: {}\n", flaw.origin, flaw.problem));
+    /// Describes the flaws that are named, and counts the rest.
+    pub fn describe(&self, what: &str) -> Vec<String> {
+        let named = self.first.iter().map(|flaw| format!("{what}: {}: {}", flaw.origin, flaw.problem));
         let more = self.count - self.first.len();
-        let more = (more > 0).then(|| format!("warning: {what}: {more} more\n"));
-        named.chain(more).collect::<Vec<_>>().concat()
+        named.chain((more > 0).then(|| format!("{what}: {more} more"))).collect()
     }
 }
