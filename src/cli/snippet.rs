@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::line::{Line, Look, Screen, columns, within};
-use crate::search::marks;
+use crate::search::Marker;
 
 /// Number of characters that are shown where lines have no width.
 const CHARACTERS: usize = 240;
@@ -14,7 +14,7 @@ pub(super) fn snippet(text: &str, header_path: &str, question: &str, indent: usi
     let prose = prose(text, header_path);
     let width = screen.width.map(|width| width.saturating_sub(indent));
     // A pipe shows no marks.
-    let found = if screen.colors || width.is_some() { marks(question, &prose) } else { Vec::new() };
+    let found = if screen.colors || width.is_some() { Marker::new(question).marks(&prose) } else { Vec::new() };
     let shown = match width {
         Some(width) => window(&prose, &found, width),
         None => beginning(&prose),

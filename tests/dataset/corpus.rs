@@ -105,6 +105,28 @@ fn a_dataset_below_a_root_is_passed_over_with_a_message() {
 }
 
 #[test]
+fn a_set_of_labels_below_a_root_is_passed_over_with_a_message() {
+    let line = "{\"query_id\":\"q1\",\"query\":\"why?\",\"references\":[]}\n";
+    let home = folder(&[
+        ("docs/a.md", ""),
+        ("docs/labels/queries.jsonl", line),
+        ("docs/labels/corpus/a.md", ""),
+        ("docs/beir/queries.jsonl", "{\"_id\":\"q1\",\"text\":\"why?\"}\n"),
+        ("docs/beir/b.md", ""),
+    ]);
+    let (code, out, err) = crate::common::run(home.path(), &["chunk", "docs", "--include", "*.md"]);
+    assert!(code == 0 && out.is_empty(), "{out}");
+    assert!(err.contains("labels is a set of labels, not a part of the corpus; it is passed over"), "{err}");
+    assert_eq!(
+        ids(&find(&[Root::new(home.path().join("docs"))], &standard())),
+        ["a.md", "beir/b.md", "beir/queries.jsonl"]
+    );
+    // A set that is named is meant.
+    let set = Root::new(home.path().join("docs/labels"));
+    assert_eq!(ids(&find(&[set], &standard())), ["corpus/a.md", "queries.jsonl"]);
+}
+
+#[test]
 fn a_file_below_several_roots_is_one_document() {
     let home = folder(&[("docs/a.md", ""), ("docs/sub/b.md", ""), ("docs/sub/c.xyz", ""), ("docs2/a2.md", "")]);
     let root = |name: &str| Root::new(home.path().join(name));

@@ -8,10 +8,10 @@
 //! only the folders of version control systems are skipped. A root may be in an object store, where the same rules
 //! apply.
 
-mod dataset;
 mod ignored;
 mod list;
 mod others;
+mod own;
 mod special;
 
 use std::cell::RefCell;
@@ -30,10 +30,10 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::storage::{Entry, Location};
-use dataset::{MANIFEST, is_dataset, is_manifest};
 use ignored::{IgnoreRules, RULES};
 pub use list::NameList;
 pub use others::OtherFiles;
+use own::{own_folder, told_by};
 use special::{special, special_at, special_rules};
 
 /// Default globs of the files that are documents.
@@ -489,8 +489,11 @@ fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
             if vcs || skip.iter().any(|dir| dir == entry.path()) || above.as_ref().is_some_and(hidden) {
                 return false;
             }
-            if is_folder && entry.depth() > 0 && is_dataset(entry.path()) {
-                tell_of_dataset(entry.path());
+            if is_folder
+                && entry.depth() > 0
+                && let Some(own) = own_folder(entry.path())
+            {
+                own.tell(entry.path());
                 return false;
             }
             let refused = is_folder.then(|| special_rules(entry.path())).flatten();
@@ -565,14 +568,14 @@ fn list(
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
         ignored.add(path, &String::from_utf8_lossy(&text?));
     }
-    let may_be_dataset = |entry: &&Entry| *entry.name() == *MANIFEST && entry.path.parent() != Some(root);
     let mut except = except.to_vec();
-    for manifest in entries.iter().filter(may_be_dataset) {
-        let folder = manifest.path.parent().filter(|folder| !except.iter().any(|known| folder.starts_with(known)));
+    for (entry, own) in entries.iter().filter_map(|entry| Some((entry, told_by(&entry.name())?))) {
+        let folder = entry.path.parent().filter(|folder| *folder != root);
+        let folder = folder.filter(|folder| !except.iter().any(|known| folder.starts_with(known)));
         if let Some(folder) = folder
-            && is_manifest(storage.open(&manifest.path)?)
+            && own.is_told_by(storage.open(&entry.path)?)
         {
-            tell_of_dataset(folder);
+            own.tell(folder);
             except.push(folder.to_owned());
         }
     }
@@ -590,10 +593,6 @@ fn list(
         }
     }
     Ok(())
-}
-
-fn tell_of_dataset(folder: &Path) {
-    tracing::warn!("{} is a dataset, not a part of the corpus; it is passed over", folder.display());
 }
 
 /// Returns whether a folder with this name belongs to a version control system.

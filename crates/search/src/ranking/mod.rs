@@ -45,7 +45,7 @@ pub use rows::DocumentInfo;
 pub(crate) use rows::{HeadingInside, Headings, Row, Rows};
 pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
 pub use stored::{StoredAs, StoredValue};
-pub use words::marks;
+pub use words::Marker;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -21,6 +21,7 @@
 //! is rarer than the one in plain letters, the spelling of the question comes first. Stop words (`what`, `the`) are
 //! removed from a question, unless it has no others.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
@@ -127,16 +128,37 @@ impl Analyser {
     }
 }
 
-/// Returns the ranges of the words in a text that a keyword search for the question would find, in order. The language
-/// is that of the question, or English if the question does not show it.
-pub fn marks(question: &str, text: &str) -> Vec<Range<usize>> {
-    let known: Vec<Language> = Language::all().collect();
-    let language = Language::of_question(question, &known).or_else(|| Language::named("en"));
-    let mut analyser = Analyser::default();
-    let wanted: HashSet<String> = analyser.question(question, &[language]).into_iter().flatten().collect();
-    let mut is_found = |word: &str| analyser.words(word, language).iter().any(|form| wanted.contains(form));
-    let words = text.unicode_word_indices().filter(|(_, word)| is_found(word));
-    words.map(|(start, word)| start..start + word.len()).collect()
+/// Finds the words of a question in texts, as a keyword search would. The language is that of the question, or English
+/// if the question does not show it.
+pub struct Marker {
+    analyser: RefCell<Analyser>,
+    language: Option<Language>,
+    wanted: HashSet<String>,
+}
+
+impl Marker {
+    /// Analyses a question.
+    pub fn new(question: &str) -> Self {
+        let known: Vec<Language> = Language::all().collect();
+        let language = Language::of_question(question, &known).or_else(|| Language::named("en"));
+        let mut analyser = Analyser::default();
+        let wanted = analyser.question(question, &[language]).into_iter().flatten().collect();
+        Self { analyser: RefCell::new(analyser), language, wanted }
+    }
+
+    /// Returns the ranges of the question's words in a text, in order.
+    pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
+        let mut analyser = self.analyser.borrow_mut();
+        let mut is_found =
+            |word: &str| analyser.words(word, self.language).iter().any(|form| self.wanted.contains(form));
+        let words = text.unicode_word_indices().filter(|(_, word)| is_found(word));
+        words.map(|(start, word)| start..start + word.len()).collect()
+    }
+
+    /// Returns the question's words that a text has, in lower case.
+    pub fn words(&self, text: &str) -> BTreeSet<String> {
+        self.marks(text).into_iter().map(|mark| text[mark].to_lowercase()).collect()
+    }
 }
 
 /// Removes the stop words of a language from a question, unless it has no other words.

@@ -23,7 +23,7 @@ pub use query::{Packing, Query, Rerank};
 pub use searcher::Searcher;
 
 pub use crate::ranking::{
-    DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Mode, Part, Parts, Ranking, Share,
-    Weight, marks,
+    DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Marker, Mode, Part, Parts, Ranking,
+    Share, Weight,
 };
 pub use crate::ranking::{StoredAs, StoredValue};

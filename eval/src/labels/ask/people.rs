@@ -9,9 +9,8 @@
 //! Evidence counts more than its absence: if one person found it and another did not, the question has an answer,
 //! because everybody can check it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use chunkmill::error::{Error, Result};
@@ -19,6 +18,7 @@ use chunkmill::value::count;
 use serde::Serialize;
 
 use crate::data::files::TextFile;
+use crate::data::spans::{Cover, Span};
 use crate::labels::set::{Place, Query, Reference};
 
 /// The folder of people's answers, in a set.
@@ -170,11 +170,11 @@ pub fn compare_people(one: &[Query], other: &[Query]) -> PeopleAgreement {
             continue;
         }
         agreement.with_evidence += 1;
-        let (ours, theirs) = (covered(query), covered(theirs));
-        let (both, all) = (common(&ours, &theirs), size(&ours) + size(&theirs));
-        let whole = |ranges: &Covered<'_>| ranges.iter().filter(|(_, ranges)| ranges.is_empty()).count();
-        let documents = ours.keys().any(|id| theirs.contains_key(id));
-        let is_common = both > 0 || (documents && whole(&ours) + whole(&theirs) > 0);
+        let mut ids = Vec::new();
+        let (ours, theirs) = (Answered::of(query, &mut ids), Answered::of(theirs, &mut ids));
+        let (both, all) = (ours.cover.common(&theirs.cover), ours.cover.size() + theirs.cover.size());
+        let is_whole = ours.has_whole() || theirs.has_whole();
+        let is_common = both > 0 || (is_whole && !ours.documents.is_disjoint(&theirs.documents));
         agreement.in_common += usize::from(is_common);
         #[expect(clippy::cast_precision_loss, reason = "bytes of evidence are far below 2^52")]
         if all > both {
@@ -188,35 +188,33 @@ pub fn compare_people(one: &[Query], other: &[Query]) -> PeopleAgreement {
     agreement
 }
 
-/// Ranges of documents, in order and without overlaps; none for a document that was judged as a whole.
-type Covered<'q> = BTreeMap<&'q str, Vec<Range<usize>>>;
-
-fn covered(query: &Query) -> Covered<'_> {
-    let mut covered = Covered::new();
-    for place in query.references.iter().flat_map(Reference::places) {
-        let ranges = covered.entry(place.doc_id.as_str()).or_default();
-        ranges.extend(place.quote.as_ref().map(|quote| quote.range.clone()));
-    }
-    for ranges in covered.values_mut() {
-        ranges.sort_by_key(|range| range.start);
-        ranges.dedup_by(|next, kept| {
-            let touches = next.start <= kept.end;
-            kept.end = if touches { kept.end.max(next.end) } else { kept.end };
-            touches
-        });
-    }
-    covered
+/// The evidence that a person named.
+struct Answered {
+    /// Numbers of the documents.
+    documents: BTreeSet<usize>,
+    /// Their bytes; none of a document that was judged as a whole.
+    cover: Cover,
 }
 
-fn size(covered: &Covered<'_>) -> usize {
-    covered.values().flatten().map(Range::len).sum()
-}
+impl Answered {
+    /// `ids` numbers the documents.
+    fn of<'q>(query: &'q Query, ids: &mut Vec<&'q str>) -> Self {
+        let (mut documents, mut spans) = (BTreeSet::new(), Vec::new());
+        for place in query.references.iter().flat_map(Reference::places) {
+            let known = ids.iter().position(|id| *id == place.doc_id);
+            let number = known.unwrap_or_else(|| {
+                ids.push(&place.doc_id);
+                ids.len() - 1
+            });
+            documents.insert(number);
+            spans.extend(place.quote.as_ref().map(|quote| Span::new(number, quote.range.clone())));
+        }
+        Self { documents, cover: spans.into_iter().collect() }
+    }
 
-fn common(one: &Covered<'_>, other: &Covered<'_>) -> usize {
-    let shared = |a: &Range<usize>, b: &Range<usize>| a.end.min(b.end).saturating_sub(a.start.max(b.start));
-    let of = |(id, ranges): (&&str, &Vec<Range<usize>>)| {
-        let theirs = other.get(id).map_or(&[][..], Vec::as_slice);
-        ranges.iter().flat_map(|a| theirs.iter().map(move |b| shared(a, b))).sum::<usize>()
-    };
-    one.iter().map(of).sum()
+    /// Returns whether a document was judged as a whole.
+    fn has_whole(&self) -> bool {
+        let in_part: BTreeSet<usize> = self.cover.spans().iter().map(|span| span.doc).collect();
+        in_part.len() < self.documents.len()
+    }
 }

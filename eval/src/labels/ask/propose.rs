@@ -15,7 +15,7 @@ use chunkmill::dataset::Dataset;
 use chunkmill::embed::{self, Embedder, ModelInput, Role};
 use chunkmill::error::Result;
 use chunkmill::job::{self, Watcher};
-use chunkmill::search::{Mode, Query as Search, Searcher, marks};
+use chunkmill::search::{Marker, Mode, Query as Search, Searcher};
 use rayon::prelude::*;
 
 use super::passages::{Outline, WholePassage};
@@ -62,6 +62,11 @@ impl Proposal {
         Self { doc_id: doc_id.to_owned(), range, found_by, head, keeps_lines }
     }
 
+    /// A passage of a document, of which nothing else is known.
+    pub(super) fn plain(doc_id: &str, range: Range<usize>, found_by: BTreeSet<FoundBy>) -> Self {
+        Self { doc_id: doc_id.to_owned(), range, found_by, head: None, keeps_lines: false }
+    }
+
     fn overlaps(&self, other: &Self) -> bool {
         self.doc_id == other.doc_id && self.range.start < other.range.end && other.range.start < self.range.end
     }
@@ -106,6 +111,7 @@ impl Proposer {
     pub fn propose(&self, words: &str) -> Result<Vec<Proposal>> {
         let question = embed::query(self.embedder.as_ref(), words)?;
         let mut similar = Similarities { embedder: self.embedder.as_ref(), question: &question, known: HashMap::new() };
+        let marker = Marker::new(words);
         let mut lists = Vec::new();
         for (mode, way) in WAYS {
             let query = Search { mode, text: words, vector: Some(&question), k: CHUNKS, ..Search::default() };
@@ -117,7 +123,10 @@ impl Proposer {
                 };
                 let Some((id, outline)) = self.outlines.get_key_value(&place.document.doc_id) else { continue };
                 let text = &self.corpus.texts[id];
-                found.push((id.as_str(), Self::ranked(words, text, outline.within(&(start..end)), way, &mut similar)?));
+                found.push((
+                    id.as_str(),
+                    Self::ranked(&marker, text, outline.within(&(start..end)), way, &mut similar)?,
+                ));
             }
             lists.push((way, by_turns(&found)));
         }
@@ -126,7 +135,7 @@ impl Proposer {
 
     /// Returns the passages of a chunk, the most promising ones for a way to search first.
     fn ranked<'o>(
-        words: &str,
+        marker: &Marker,
         text: &str,
         passages: &'o [WholePassage],
         way: FoundBy,
@@ -135,10 +144,8 @@ impl Proposer {
         let texts: Vec<&str> = passages.iter().filter_map(|passage| text.get(passage.range.clone())).collect();
         let by_vector = if way == FoundBy::Keyword { vec![0.0; texts.len()] } else { similar.of(&texts)? };
         let found = |text: &&str| {
-            let found: BTreeSet<String> =
-                marks(words, text).into_iter().map(|mark| text[mark].to_lowercase()).collect();
             #[expect(clippy::cast_precision_loss, reason = "words of a question")]
-            let number = found.len() as f32;
+            let number = marker.words(text).len() as f32;
             number
         };
         let by_words: Vec<f32> =

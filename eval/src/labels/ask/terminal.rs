@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::ops::Range;
 
 use chunkmill::cli::{Line, Look, tell, tell_line, width_of_messages};
-use chunkmill::search::marks;
+use chunkmill::search::Marker;
 use chunkmill::value::count;
 
 use super::answers::{Answers, SessionOutcome};
@@ -128,14 +128,20 @@ impl<'p> Asked<'p> {
     fn more(&mut self) {
         let from = self.shown;
         self.shown = (from + SHOWN).min(self.proposals.len());
-        (from..self.shown).for_each(|at| self.show(at));
+        let marker = self.marker();
+        (from..self.shown).for_each(|at| self.show(at, &marker));
         if from == self.shown {
             let all = if from == 0 { "no passage was found" } else { "there are no more" };
             tell(format_args!("{all}: search by other words with /words, or enter the text with e\n"));
         }
     }
 
-    fn show(&self, at: usize) {
+    /// Marks the words of the question, and those that were searched for instead.
+    fn marker(&self) -> Marker {
+        Marker::new(&format!("{} {}", self.question, self.words))
+    }
+
+    fn show(&self, at: usize, marker: &Marker) {
         let Self { proposer, proposals, .. } = self;
         let proposal = &proposals[at];
         let line = proposer.lines_of(&proposal.doc_id, &proposal.range).0;
@@ -153,19 +159,18 @@ impl<'p> Asked<'p> {
             let head = proposer.text(&proposal.doc_id, head).trim();
             tell_line(&indented(Line::default().with(Look::Faint, head)));
         }
-        let words = format!("{} {}", self.question, self.words);
-        let marked = marks(&words, text);
+        let found = marker.marks(text);
         let lines = if proposal.keeps_lines {
             let lines = lines_of(text);
             let more = lines.len().saturating_sub(MOST_LINES);
             let mut lines: Vec<Line> =
-                lines.into_iter().take(MOST_LINES).map(|range| marked_line(text, range, &marked)).collect();
+                lines.into_iter().take(MOST_LINES).map(|range| marked_line(text, range, &found)).collect();
             if more > 0 {
                 lines.push(Line::default().with(Look::Faint, format_args!("… {}", count(more, "more line"))));
             }
             lines
         } else {
-            wrapped(text, &marked, width_of_messages().map(|width| width.saturating_sub(INDENT + 1)))
+            wrapped(text, &found, width_of_messages().map(|width| width.saturating_sub(INDENT + 1)))
         };
         for line in lines {
             tell_line(&indented(line));
@@ -201,7 +206,7 @@ impl<'p> Asked<'p> {
                         match self.proposer.extended(&self.proposals[at], before) {
                             Some(extended) => {
                                 self.proposals[at] = extended;
-                                self.show(at);
+                                self.show(at, &self.marker());
                             }
                             None => tell("its document has no other passage there\n"),
                         }

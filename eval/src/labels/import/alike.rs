@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use chunkmill::search::marks;
+use chunkmill::search::Marker;
 
 /// Words that say what is asked for.
 const ASKS: [&str; 9] = ["who", "whom", "whose", "what", "when", "where", "which", "why", "how"];
@@ -100,6 +100,7 @@ fn letters(text: &str) -> String {
 /// The words of a question, by what they do.
 struct Said {
     text: String,
+    marker: Marker,
     /// The beginnings of the words that a search would look for.
     stems: BTreeSet<String>,
     /// Number of these words.
@@ -112,7 +113,8 @@ struct Said {
 
 impl Said {
     fn of(text: &str) -> Self {
-        let found: BTreeSet<String> = marks(text, text).into_iter().map(|word| text[word].to_lowercase()).collect();
+        let marker = Marker::new(text);
+        let found = marker.words(text);
         let all = text.to_lowercase().replace("n't", " not");
         let words: BTreeSet<&str> = all.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         Self {
@@ -126,16 +128,13 @@ impl Said {
                 .map(|word| word.trim_matches([',', '.', '?', '!', ';', ':']).to_lowercase())
                 .collect(),
             text: text.to_owned(),
+            marker,
         }
     }
 
     /// Returns whether another question asks the same. Both have the same beginnings of words.
     fn is_like(&self, other: &Self) -> bool {
-        let found = |one: &Self, in_other: &Self| {
-            let found: BTreeSet<String> =
-                marks(&one.text, &in_other.text).into_iter().map(|word| in_other.text[word].to_lowercase()).collect();
-            found.len() == in_other.words
-        };
+        let found = |one: &Self, in_other: &Self| one.marker.words(&in_other.text).len() == in_other.words;
         let asks = self.asks == other.asks || self.asks.is_empty() || other.asks.is_empty();
         let says = self.words > 0 && self.denies == other.denies && self.exact == other.exact;
         asks && says && found(self, other) && found(other, self)

@@ -1,6 +1,6 @@
 //! Results within a token budget, for a fair comparison of large and small chunks.
 
-use super::spans::Span;
+use crate::data::spans::Span;
 
 /// Returns the part of the results, each with its number of tokens, that fits into a token budget. Results are
 /// taken in order until the budget is full; the first one that does not fit is cut, and later ones are left out.

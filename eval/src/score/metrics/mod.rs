@@ -20,7 +20,6 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `ratio` | How large is a part, if there is a whole? |
-//! | `spans` | Which bytes do several ranges cover together? |
 //! | `text` | How much of the evidence does a text contain, and how much else? |
 //! | `rank` | How early does the evidence appear? |
 //! | `budget` | What fits a budget? |
@@ -30,12 +29,11 @@ mod apart;
 mod budget;
 mod rank;
 mod ratio;
-mod spans;
 mod text;
 
+pub use crate::data::spans::{Cover, Span, solid};
 pub use apart::share_above;
 pub use budget::within_budget;
 pub use rank::{Coverage, Gain, Ranking, Ties, ordered};
 pub use ratio::ratio;
-pub use spans::{Cover, Span, solid};
 pub use text::{EvidenceShape, Target, TextScores, Touch, evidence, precision_omega, text};

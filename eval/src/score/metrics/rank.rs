@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::ratio::ratio;
-use super::spans::{Cover, Span};
 use super::text::Target;
+use crate::data::spans::{Cover, Span};
 
 /// The order of results with the same score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

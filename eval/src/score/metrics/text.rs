@@ -6,7 +6,7 @@
 //! once as wanted text.
 
 use super::ratio::ratio;
-use super::spans::{Cover, Span};
+use crate::data::spans::{Cover, Span};
 
 /// Something to find: a piece of evidence and how much it matters.
 #[derive(Debug, Clone, PartialEq)]

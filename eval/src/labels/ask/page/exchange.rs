@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use chunkmill::search::marks;
+use chunkmill::search::Marker;
 use serde::{Deserialize, Serialize};
 
 use crate::labels::ask::answers::{Answers, QuestionState};
@@ -74,14 +74,12 @@ impl<'a> AskedQuestion<'a> {
         words: &str,
     ) -> anyhow::Result<Option<Self>> {
         let Some(asked) = answers.questions().get(at) else { return Ok(None) };
-        let both = format!("{} {words}", asked.text);
+        let marker = Marker::new(&format!("{} {words}", asked.text));
         let proposals = proposer.propose(if words.trim().is_empty() { &asked.text } else { words })?;
-        let proposals = proposals.iter().filter_map(|one| Shown::of(proposer, one, &both)).collect();
+        let proposals = proposals.iter().filter_map(|one| Shown::of(proposer, one, &marker)).collect();
         let place = |place: &Place, found_by: &BTreeSet<FoundBy>| {
             let range = place.quote.as_ref()?.range.clone();
-            let (doc_id, found_by) = (&place.doc_id, found_by.clone());
-            let one = Proposal { doc_id: doc_id.clone(), range, found_by, head: None, keeps_lines: false };
-            Shown::of(proposer, &one, &both)
+            Shown::of(proposer, &Proposal::plain(&place.doc_id, range, found_by.clone()), &marker)
         };
         let answer = answers.answer(at).map_or(&[][..], |query| query.references.as_slice());
         let answer = answer.iter().map(|reference| {
@@ -94,7 +92,7 @@ impl<'a> AskedQuestion<'a> {
 }
 
 impl<'a> Shown<'a> {
-    pub(super) fn of(proposer: &'a Proposer, proposal: &Proposal, words: &str) -> Option<Self> {
+    pub(super) fn of(proposer: &'a Proposer, proposal: &Proposal, marker: &Marker) -> Option<Self> {
         let (doc_id, _) = proposer.corpus().texts.get_key_value(&proposal.doc_id)?;
         let Range { start, end } = proposal.range;
         let text = proposer.text(doc_id, &proposal.range);
@@ -109,7 +107,7 @@ impl<'a> Shown<'a> {
             found_by: proposal.found_by.iter().map(|way| way.name()).collect(),
             head: proposal.head.as_ref().map(|head| proposer.text(doc_id, head).trim()),
             keeps_lines: proposal.keeps_lines,
-            pieces: pieces(text, &marks(words, text)),
+            pieces: pieces(text, &marker.marks(text)),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Answers the requests of the page, until the person is done.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use chunkmill::error::{Error, Result};
+use chunkmill::search::Marker;
 use serde_json::json;
 
 use super::exchange::{Act, AskedQuestion, Overview, Shown, references};
@@ -168,14 +170,12 @@ impl Shared {
                 else {
                     return Ok(None);
                 };
-                let head = None;
-                let found_by = std::collections::BTreeSet::new();
-                let one = Proposal { doc_id: doc_id.to_owned(), range: start..end, found_by, head, keeps_lines: false };
+                let one = Proposal::plain(doc_id, start..end, BTreeSet::new());
                 let extended = proposer
                     .place(doc_id, start..end)
                     .and_then(|_| proposer.extended(&one, request.parameter("before").is_some()));
-                let words = request.parameter("words").unwrap_or_default();
-                let shown = extended.as_ref().and_then(|proposal| Shown::of(proposer, proposal, words));
+                let marker = Marker::new(request.parameter("words").unwrap_or_default());
+                let shown = extended.as_ref().and_then(|proposal| Shown::of(proposer, proposal, &marker));
                 return Ok(Some(HttpReply::json(&shown)));
             }
             _ => {}
