@@ -119,11 +119,11 @@ fn a_set_of_labels_below_a_root_is_passed_over_with_a_message() {
     assert!(err.contains("labels is a set of labels, not a part of the corpus; it is passed over"), "{err}");
     assert_eq!(
         ids(&find(&[Root::new(home.path().join("docs"))], &standard())),
-        ["a.md", "beir/b.md", "beir/queries.jsonl"]
+        ["a.md", "beir/b.md"]
     );
     // A set that is named is meant.
     let set = Root::new(home.path().join("docs/labels"));
-    assert_eq!(ids(&find(&[set], &standard())), ["corpus/a.md", "queries.jsonl"]);
+    assert_eq!(ids(&find(&[set], &standard())), ["corpus/a.md"]);
 }
 
 #[test]
