@@ -98,8 +98,15 @@ const ELSEWHERE: [(&str, &str); 17] = [
 ];
 
 /// Returns our flags for a name that other tools give to one.
-pub fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
+fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
     ELSEWHERE.iter().filter(move |(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
+}
+
+/// Returns the name of our setting, among some, for a name that other tools give to one. Both are written with `_`.
+pub fn translated<'n>(theirs: &str, names: &[&'n str]) -> Option<&'n str> {
+    let theirs = theirs.replace('_', "-");
+    let mut ours = elsewhere(&theirs).map(|flag| flag.trim_start_matches('-').replace('-', "_"));
+    ours.find_map(|ours| names.iter().copied().find(|name| *name == ours))
 }
 
 /// Makes an error say what was most likely meant: which flag, which command, or a question in quotes.

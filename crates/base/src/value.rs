@@ -206,11 +206,6 @@ pub fn one_of(written: &str, names: &[&str]) -> String {
     }
 }
 
-/// Lists the valid names and suggests the nearest one.
-pub fn choices(written: &str, names: &[&str]) -> String {
-    names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
-}
-
 /// Returns the end of a message that suggests a name, or nothing if there is no suggestion.
 pub fn did_you_mean(meant: Option<impl Display>) -> String {
     meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
