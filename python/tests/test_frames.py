@@ -196,7 +196,7 @@ def test_mistakes_are_answered_in_the_words_of_python(searcher: chunkmill.Search
     for k in (0, -1, True, 2.5):
         with pytest.raises(chunkmill.SettingError, match="k: "):
             searcher.search("a", k)  # type: ignore[arg-type]  # pyright: ignore
-    with pytest.raises(chunkmill.SettingError, match="columns: is of type str(?s:.*)give a list of texts"):
+    with pytest.raises(chunkmill.SettingError, match="columns: is a single text(?s:.*)give a list of texts"):
         chunkmill.Dataset(dataset).chunks("path")  # type: ignore[arg-type]  # pyright: ignore
 
 
@@ -218,14 +218,14 @@ def test_an_argument_of_a_wrong_type_is_named_with_what_to_give(searcher: chunkm
         (lambda: index([], out), "paths: is empty; name at least one folder or file with documents"),
         (lambda: plan("", out), "paths: is empty; name at least one folder or file with documents"),
         (lambda: plan("docs", None), "out: is of type NoneType; give a path"),
-        (lambda: cast(Any, data).documents("path"), "columns: is of type str; give a list of texts"),
+        (lambda: cast(Any, data).documents("path"), "columns: is a single text; give a list of texts"),
         (lambda: data.verify([]), "paths: is empty; name at least one folder or file with documents"),
         (lambda: cast(Any, chunkmill.Dataset)(5), "out: is of type int; give a path"),
         (lambda: cast(Any, chunkmill.chunk)("a", name=5), "name: is of type int; give a text or a list of texts"),
         (lambda: cast(Any, chunkmill.chunk)("a", config=5), "config: is of type int; give the path of a settings file"),
         (lambda: cast(Any, chunkmill.chunk)("a", quarantined="warm"), "quarantined: `warm` is not understood; did you mean `warn`? One of: raise, warn"),
         (lambda: cast(Any, chunkmill.count)([3]), "text: has a value of type int; give a text or a list of texts"),
-        (lambda: any_encoder.encode("a"), "texts: is of type str; give a list of texts"),
+        (lambda: any_encoder.encode("a"), "texts: is a single text; give a list of texts"),
         (lambda: any_encoder.encode(["a"], role="document "), "role: `document ` is not understood; did you mean `document`? One of: document, query"),
         (lambda: any_encoder.encode(["a"], role=1), "role: is of type int; give `document` or `query`"),
         (lambda: cast(Any, evaluate.sweep)(5, {}, out), "labels: is of type int; give a path"),
@@ -274,6 +274,8 @@ def test_each_result_shows_itself_on_a_short_line_and_in_notebooks(searcher: chu
         html = shown._repr_html_()
         assert html.startswith("<") and "<b>" not in html
     assert repr(plan.changes) == "Changes(30 new, 0 changed, 0 deleted, 30 unchanged)".replace("30 unch", "0 unch")
+    assert repr(chunkmill.plan(docs, out, embedder="fake").estimate).startswith("Estimate(0 documents to embed, 0 chunks, about 0 s")
+    assert "1 chunk found" in repr(document) and "Context(" in repr(context) and "1 passage" in repr(mine.context("text", k=1))
     assert repr(plan).startswith("Plan(30 new, 0 changed, 0 deleted, 0 unchanged; 30 documents to embed, 30 chunks, about ")
     assert repr(chunkmill.DocumentList(2, ("a", "b"))) == "DocumentList(2: a, b)" and repr(plan.changes.deleted) == "DocumentList(0)"
     assert "&lt;b&gt;" in chunk._repr_html_() and chunk.n_tokens > 0 and "30" in data._repr_html_()
@@ -323,6 +325,9 @@ def test_the_flags_of_a_message_become_arguments() -> None:
         ("Ask real questions (`--questions FILE`)", "Ask real questions (`questions`)"),
         ("convert it with `iconv -f latin1 -t utf-8`", "convert it with `iconv -f latin1 -t utf-8`"),
         ("run `chunkmill index docs -o out --fresh`", "run `chunkmill index docs -o out --fresh`"),
+        ("make the dataset first: chunkmill index CORPUS -o out", "make the dataset first: chunkmill index CORPUS -o out"),
+        ("give the roots names: chunkmill … one=DIR -k 3", "give the roots names: chunkmill … one=DIR -k 3"),
+        ("the model of chunkmill: --model NAME", "the model of chunkmill: `model`"),
         ("--max: `x` is wrong", "max: `x` is wrong"),
         ("a-k-o --, - and 3 - 4 -okay stay", "a-k-o --, - and 3 - 4 -okay stay"),
         (

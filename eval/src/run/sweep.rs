@@ -231,8 +231,8 @@ impl Run {
         }
     }
 
-    /// Says what a run in a folder has that this one does not have, so that its report cannot be made again from the
-    /// folder; `None` if there is nothing.
+    /// Says what a run in a folder has that this one does not have. Its report would be lost, because the records of this
+    /// run do not give it. `None` if there is nothing.
     pub fn lost(&self, folder: &Path) -> Option<String> {
         if !Self::is_in(folder) {
             return None;

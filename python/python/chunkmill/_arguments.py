@@ -77,9 +77,9 @@ def _problem(value: Any, kind: Any) -> str:
     words = [str(word) for part in parts if get_origin(part) is Literal for word in get_args(part)]
     if words and isinstance(value, str):
         return f"`{value}` is not understood\n  help: {_chunkmill.one_of(value, words)}"
-    wrong = f"is of type {type(value).__name__}"
+    lists = [get_args(part)[0] for part in parts if get_origin(part) in (list, tuple, Sequence)]
+    wrong = "is a single text" if lists and isinstance(value, str) else f"is of type {type(value).__name__}"
     if isinstance(value, (list, tuple)):
-        lists = [get_args(part)[0] for part in parts if get_origin(part) in (list, tuple, Sequence)]
         others = [type(part).__name__ for part in value if lists and not _is(part, lists[0])]
         if others:
             wrong = f"has a value of type {others[0]}"

@@ -148,14 +148,14 @@ class OtherFiles:
 
     @classmethod
     def _of(cls, read: dict[str, Any], text: str) -> OtherFiles:
-        return cls(read["count"], read["types"], tuple(read["first"]), text)
+        return cls(read["count"], read["types"], tuple(read["first"]), text if read["count"] else "no files of other types")
 
     def __str__(self) -> str:
         """How many they are and of which types, in words."""
         return self.text
 
     def __repr__(self) -> str:
-        return f"OtherFiles({_show.short(self.text) if self.count else 0})"
+        return f"OtherFiles({_show.short(self.text)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +178,7 @@ class Estimate:
 
     def __str__(self) -> str:
         """What is to be embedded, and how long it takes, in words."""
-        return f"{self.documents:,} documents to embed, {self.chunks:,} chunks, about {self.seconds:.0f} s"
+        return f"{_show.count(self.documents, 'document')} to embed, {_show.count(self.chunks, 'chunk')}, about {self.seconds:.0f} s"
 
     def __repr__(self) -> str:
         return f"Estimate({self})"
@@ -365,7 +365,7 @@ class DocumentHit:
         return cls(**read | {"chunks": tuple(Hit(**hit) for hit in read["chunks"])})
 
     def __repr__(self) -> str:
-        return _line(self, self.rank, f"{self.score:.4g}", self.path, f"{len(self.chunks)} chunks found")
+        return _line(self, self.rank, f"{self.score:.4g}", self.path, f"{_show.count(len(self.chunks), 'chunk')} found")
 
     def _repr_html_(self) -> str:
         return _show.documents([self])

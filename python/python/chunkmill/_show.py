@@ -28,6 +28,11 @@ def short(value: object, most: int = CELL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def count(number: int, noun: str) -> str:
+    """Returns a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def rows(names: Sequence[str], values: Iterable[Sequence[object]], most: int = CELL) -> str:
     """Returns an HTML table, with at most so many characters of each value."""
     # Each cell says so, because notebooks align cells to the right.
@@ -47,7 +52,7 @@ def table(table: Table) -> str:
     names = table.column_names
     shown = rows(names, ([row[name] for name in names] for row in islice(table, ROWS)))
     more = f", the first {ROWS} are shown" if len(table) > ROWS else ""
-    return f"{shown}<p>{len(table):,} rows{more}</p>"
+    return f"{shown}<p>{count(len(table), 'row')}{more}</p>"
 
 
 def report(report: Report) -> str:
@@ -105,8 +110,7 @@ def documents(found: Iterable[DocumentHit]) -> str:
 
 def numbers(context: Context) -> str:
     """Says how large a context is."""
-    passages = f"{len(context.passages)} passage{'' if len(context.passages) == 1 else 's'}"
-    return f"{context.tokens:,} of {context.budget:,} tokens, {passages}"
+    return f"{context.tokens:,} of {count(context.budget, 'token')}, {count(len(context.passages), 'passage')}"
 
 
 def context(context: Context) -> str:

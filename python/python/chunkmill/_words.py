@@ -15,7 +15,7 @@ _SWITCHES = {"allow_shrink", "fresh", "keep_datasets"}
 
 # A flag, and the word after it.
 _FLAG = re.compile(r"(?<![\w-])(?:--([a-z][a-z0-9-]+)|-([ok])(?![\w-]))(?:[ =](<[^>]*>|'[^']*'|[\w.@|]+))?")
-_QUOTED = re.compile(r"(`[^`\n]*`|'--?[a-z][^\n]*?')")
+_QUOTED = re.compile(r"(`[^`\n]*`|'--?[a-z][^\n]*?'|\bchunkmill(?:-eval)? [a-z…].*)")
 _USAGE = re.compile(r"\n\n(?:Usage:|For more information)(?s:.*)")
 
 
@@ -25,7 +25,7 @@ def in_python(message: str) -> str:
     for at, part in enumerate(parts):
         if at % 2 == 0:
             parts[at] = _FLAG.sub(lambda flag: "`{}`{}".format(*_argument(flag)), part)
-        elif part[1] == "-":
+        elif part[1:2] == "-":
             parts[at] = "`" + _FLAG.sub(lambda flag: "".join(_argument(flag)), part[1:-1]) + "`"
     # The place of a problem comes first, and is not quoted.
     return re.sub(r"\A`(\w+)`:", r"\1:", "".join(parts))

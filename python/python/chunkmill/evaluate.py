@@ -255,7 +255,7 @@ def _key(key: object) -> str:
     return json.dumps(key)
 
 
-def _value(key: str, value: object) -> str:
+def _value(key: str, value: Any) -> str:
     """Writes a value, or a list of them, as TOML: texts, numbers and bools are as in JSON."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)

@@ -15,7 +15,7 @@ use super::source_map::{SourceMap, Width};
 /// something else.
 const BYTES_PER_CONTROL: usize = 1000;
 
-/// What files begin with that are neither text nor documents.
+/// The first bytes of files that are neither text nor documents.
 const SIGNS: [(&[u8], &str); 10] = [
     (b"\x89PNG\r\n\x1a\n", "is a PNG image"),
     (b"\xFF\xD8\xFF", "is a JPEG image"),
