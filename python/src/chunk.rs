@@ -122,7 +122,7 @@ macro_rules! attributes {
             }
 
             /// Returns what a notebook shows.
-            fn _repr_html_<'py>(slf: PyRef<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+            fn _repr_html_(slf: PyRef<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
                 slf.py().import("chunkmill._show")?.call_method1("chunk", (slf,))
             }
         }

@@ -127,6 +127,21 @@ def test_a_report_that_is_replaced_is_named_in_the_log(run: evaluate.Run, labels
     assert f"the report in {out} is replaced: 1 of its 2 settings is not tried now; another folder keeps both" in caplog.text
 
 
+def test_a_recommendation_resumes_silently_and_names_a_report_that_it_replaces(
+    labels: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine, out = tmp_path / "labels", tmp_path / "advice"
+    shutil.copytree(labels, mine)
+    with caplog.at_level("WARNING", "chunkmill"):
+        for minutes in (0, 0):
+            evaluate.recommend(mine, out, minutes=minutes, **FAST)
+        assert not caplog.records
+        lines = (mine / "queries.jsonl").read_text().splitlines()
+        (mine / "queries.jsonl").write_text("\n".join(lines[1:]) + "\n")
+        evaluate.recommend(mine, out, minutes=0, **FAST)
+    assert f"the report in {out} is replaced: it is of other questions; another folder keeps both" in caplog.text
+
+
 def test_a_plan_says_what_index_does(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

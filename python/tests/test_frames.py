@@ -327,6 +327,7 @@ def test_the_flags_of_a_message_become_arguments() -> None:
         ("run `chunkmill index docs -o out --fresh`", "run `chunkmill index docs -o out --fresh`"),
         ("make the dataset first: chunkmill index CORPUS -o out", "make the dataset first: chunkmill index CORPUS -o out"),
         ("give the roots names: chunkmill … one=DIR -k 3", "give the roots names: chunkmill … one=DIR -k 3"),
+        ("notes --draft v2.md is a PDF", "notes --draft v2.md is a PDF"),
         ("the model of chunkmill: --model NAME", "the model of chunkmill: `model`"),
         ("--max: `x` is wrong", "max: `x` is wrong"),
         ("a-k-o --, - and 3 - 4 -okay stay", "a-k-o --, - and 3 - 4 -okay stay"),

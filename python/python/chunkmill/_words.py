@@ -9,9 +9,10 @@ from typing import Any
 
 from . import _chunkmill
 
-# Flags that are arguments of other names, and switches that are no settings.
+# Flags that are arguments of other names, switches that are no settings, and other arguments that are none.
 _NAMES = {"o": "out", "output": "out"}
 _SWITCHES = {"allow_shrink", "fresh", "keep_datasets"}
+_OTHERS = {"out", "k", "budget", "min_score", "questions", "minutes", "baseline"}
 
 # A flag, and the word after it.
 _FLAG = re.compile(r"(?<![\w-])(?:--([a-z][a-z0-9-]+)|-([ok])(?![\w-]))(?:[ =](<[^>]*>|'[^']*'|[\w.@|]+))?")
@@ -24,17 +25,26 @@ def in_python(message: str) -> str:
     parts = _QUOTED.split(_USAGE.sub("", message).replace("\n\n  tip: ", "\n  help: "))
     for at, part in enumerate(parts):
         if at % 2 == 0:
-            parts[at] = _FLAG.sub(lambda flag: "`{}`{}".format(*_argument(flag)), part)
+            # Names of files may look like flags.
+            parts[at] = _FLAG.sub(lambda flag: "`{}`{}".format(*_argument(flag)) if _is_known(flag) else flag[0], part)
         elif part[1:2] == "-":
             parts[at] = "`" + _FLAG.sub(lambda flag: "".join(_argument(flag)), part[1:-1]) + "`"
     # The place of a problem comes first, and is not quoted.
     return re.sub(r"\A`(\w+)`:", r"\1:", "".join(parts))
 
 
+def _name(flag: re.Match[str]) -> str:
+    name: str = (flag[1] or flag[2]).replace("-", "_")
+    return _NAMES.get(name, name)
+
+
+def _is_known(flag: re.Match[str]) -> bool:
+    return _name(flag) in _SWITCHES | _OTHERS | _settings().keys()
+
+
 def _argument(flag: re.Match[str]) -> tuple[str, str]:
     """Returns the argument for a flag, and what follows and does not belong to it."""
-    name, word = (flag[1] or flag[2]).replace("-", "_"), flag[3] or ""
-    name = _NAMES.get(name, name)
+    name, word = _name(flag), flag[3] or ""
     rest = f" {word}" if word else ""
     setting = _settings().get(name, {"schema": {}, "help": ""})
     if name in _SWITCHES or setting["schema"].get("type") == "boolean":
