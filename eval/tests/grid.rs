@@ -177,6 +177,9 @@ fn a_default_that_is_written_out_makes_no_other_cell() {
 fn bad_files_are_refused_with_the_place() {
     for (text, said) in [
         ("[[grid]]\nmaks = 3\n", "there is no setting `maks`"),
+        ("[[grid]]\nmaxx = 3\n", "did you mean `max`?"),
+        ("[[grid]]\nchunk_size = 3\n", "did you mean `max`?"),
+        ("[[grid]]\ntop_k = 3\n", "did you mean `k`?"),
         ("[[grid]]\nmax = []\n", "`max` has no value"),
         ("[[grid]]\nmax = [[3]]\n", "`max` is not a value or a list of values"),
         ("[[grid]]\nmax = 'many'\n", "`max`"),
@@ -199,6 +202,9 @@ fn bad_files_are_refused_with_the_place() {
         let error = error(text);
         assert!(error.contains(said) && error.contains("sweep.toml"), "{text:?}: {error}");
     }
+    let error = error("[[grid]]\nzzzzz = 3\n");
+    let nearest = error.split(" are ").last().unwrap();
+    assert!(error.contains("the nearest of ") && nearest.split(", ").count() == 5, "{error}");
 }
 
 #[test]

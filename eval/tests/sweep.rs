@@ -377,6 +377,44 @@ fn what_changed_is_measured_again_and_never_mixed() {
 }
 
 #[test]
+fn a_report_that_cannot_be_made_again_is_not_replaced_without_a_word() {
+    let folder = TempDir::new().unwrap();
+    let set = folder.path().join("set");
+    let query =
+        r#"{"query_id":"q","query":"how long are backups kept","references":[{"doc_id":"a.md","text":"thirty days"}]}"#;
+    let text = "Larder keeps backups for thirty days.\n";
+    fs::create_dir_all(set.join("corpus")).unwrap();
+    fs::write(set.join("corpus/a.md"), text).unwrap();
+    fs::write(set.join("queries.jsonl"), query).unwrap();
+    let out = folder.path().join("run");
+    let grid = |presets: &str, rest: &str| {
+        format!("[defaults.embedding]\nembedder = 'fake'\n[[grid]]\npreset = [{presets}]\nmode = 'keyword'\n{rest}")
+    };
+    let said = |grid: &str| {
+        let (code, _, said) = sweep(&set, &file(&folder, grid), &out, &[]);
+        assert_eq!(code, 0, "{said}");
+        said.lines().find(|line| line.contains("is replaced: ")).map(str::to_owned)
+    };
+    let two = grid("'recursive', 'ragdocs'", "");
+    assert_eq!(said(&two), None, "there is no report yet");
+    assert_eq!(said(&two), None, "it is the same one");
+    assert_eq!(said(&grid("'recursive', 'windows', 'ragdocs'", "")), None, "it has all of it, and more");
+    let lost = said(&two).unwrap();
+    assert!(lost.contains("1 of its 3 settings is not tried now; another folder keeps both"), "{lost}");
+    let scored = grid("'recursive', 'ragdocs'", "[scoring]\nseed = 2\n");
+    assert!(said(&scored).unwrap().contains("it was scored by other rules"));
+    let timed = scored.clone() + "[timing]\nrepeats = 1\n";
+    assert!(said(&timed).unwrap().contains("it was measured in another way"));
+    fs::write(set.join("corpus/a.md"), format!("New. {text}")).unwrap();
+    assert!(said(&timed).unwrap().contains("it is of other documents;"));
+    fs::write(set.join("queries.jsonl"), query.replace("how", "for how")).unwrap();
+    assert!(said(&timed).unwrap().contains("it is of other questions;"));
+    // A run that ended before its report loses none.
+    fs::remove_file(out.join("report.json")).unwrap();
+    assert_eq!(said(&two), None);
+}
+
+#[test]
 fn two_sweeps_do_not_write_to_one_folder() {
     let folder = TempDir::new().unwrap();
     let (file, out) = (file(&folder, SWEEP), folder.path().join("run"));

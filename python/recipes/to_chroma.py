@@ -1,6 +1,6 @@
 """Loads a dataset into Chroma, here in memory, and queries it.
 
-    python to_chroma.py DATASET "QUESTION"
+    usage: python to_chroma.py DATASET "QUESTION"
 """
 
 import sys
@@ -11,6 +11,8 @@ import pyarrow as pa
 from chromadb.utils.batch_utils import create_batches
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     out, question = sys.argv[1:]
     dataset = chunkmill.Dataset(out)
     table = pa.table(dataset.chunks(["chunk_id", "content", "path", "header_path"]))

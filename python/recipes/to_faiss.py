@@ -1,6 +1,6 @@
 """Loads a dataset into FAISS and queries it.
 
-    python to_faiss.py DATASET "QUESTION"
+    usage: python to_faiss.py DATASET "QUESTION"
 """
 
 import sys
@@ -10,6 +10,8 @@ import faiss
 import pyarrow as pa
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     out, question = sys.argv[1:]
     dataset, encoder = chunkmill.Dataset(out), chunkmill.Encoder.for_dataset(out)
     rows = pa.table(dataset.chunks(["chunk_id", "path", "header_path"])).to_pylist()

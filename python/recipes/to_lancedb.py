@@ -1,6 +1,6 @@
 """Loads a dataset into LanceDB, which accepts the table directly, and queries it.
 
-    python to_lancedb.py DATASET "QUESTION" FOLDER
+    usage: python to_lancedb.py DATASET "QUESTION" FOLDER
 """
 
 import sys
@@ -10,6 +10,8 @@ import lancedb
 import pyarrow as pa
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
     out, question, folder = sys.argv[1:]
     dataset = chunkmill.Dataset(out)
     table = lancedb.connect(folder).create_table("chunks", data=pa.table(dataset.chunks()), mode="overwrite")

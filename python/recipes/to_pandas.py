@@ -1,6 +1,6 @@
 """Loads a dataset into pandas and NumPy and queries it.
 
-    python to_pandas.py DATASET "QUESTION"
+    usage: python to_pandas.py DATASET "QUESTION"
 """
 
 import sys
@@ -9,6 +9,8 @@ import chunkmill
 import pandas as pd
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     out, question = sys.argv[1:]
     dataset = chunkmill.Dataset(out)
     chunks = pd.DataFrame.from_arrow(dataset.chunks(["chunk_id", "path", "header_path"]))

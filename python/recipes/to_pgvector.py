@@ -1,6 +1,6 @@
 """Loads a dataset into PostgreSQL with pgvector and queries it.
 
-    python to_pgvector.py DATASET "QUESTION" postgresql://USER@HOST/DATABASE
+    usage: python to_pgvector.py DATASET "QUESTION" postgresql://USER@HOST/DATABASE
 """
 
 import sys
@@ -11,6 +11,8 @@ import pyarrow as pa
 from pgvector.psycopg import register_vector
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
     out, question, server = sys.argv[1:]
     dataset, encoder = chunkmill.Dataset(out), chunkmill.Encoder.for_dataset(out)
     with psycopg.connect(server) as db:

@@ -1,6 +1,6 @@
 """Loads a dataset into Qdrant and queries it: here in memory; for a server, replace `:memory:` with its URL.
 
-    python to_qdrant.py DATASET "QUESTION"
+    usage: python to_qdrant.py DATASET "QUESTION"
 """
 
 import sys
@@ -10,6 +10,8 @@ import pyarrow as pa
 from qdrant_client import QdrantClient, models
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     out, question = sys.argv[1:]
     dataset, encoder = chunkmill.Dataset(out), chunkmill.Encoder.for_dataset(out)
     rows = pa.table(dataset.chunks(["chunk_id", "path", "header_path", "content"])).to_pylist()

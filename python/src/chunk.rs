@@ -63,6 +63,17 @@ impl Hash for Chunk {
     }
 }
 
+/// Number of characters that the representation of a chunk has of its id, and of its headings: their ends, which tell
+/// chunks apart.
+const MOST_SHOWN: usize = 48;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().rev().nth(MOST_SHOWN - 1) {
+        Some((at, _)) if at > 0 => format!("…{}", &text[at..]),
+        _ => text.to_owned(),
+    }
+}
+
 /// Declares an attribute for each column.
 macro_rules! attributes {
     ($($name:ident: $type:ty = $words:expr,)*) => {
@@ -101,15 +112,18 @@ macro_rules! attributes {
 
             fn __repr__(&self) -> String {
                 let row = self.row();
-                let headings = if row.header_path.is_empty() { "" } else { " " };
+                let (id, headings) = (shortened(&row.chunk_id), shortened(&row.header_path));
+                let tokens = chunkmill::value::count(row.n_tokens, "token");
+                let space = if headings.is_empty() { "" } else { " " };
                 on_one_line(&format!(
-                    "<Chunk {} lines {}-{}, {}{headings}{}>",
-                    row.chunk_id,
-                    row.start_line,
-                    row.end_line,
-                    chunkmill::value::count(row.n_tokens, "token"),
-                    row.header_path
+                    "<Chunk {id} lines {}-{}, {tokens}{space}{headings}>",
+                    row.start_line, row.end_line
                 ))
+            }
+
+            /// Returns what a notebook shows.
+            fn _repr_html_(slf: PyRef<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+                slf.py().import("chunkmill._show")?.call_method1("chunk", (slf,))
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use chunkmill::cli::Summary;
+use chunkmill::cli::{Summary, truncated};
 use chunkmill::corpus::Root;
 use chunkmill::embed::Embedder;
 use chunkmill::error::Error;
@@ -42,7 +42,11 @@ pub(crate) fn index(
     tell(py)?;
     let (summary, quarantined) = (Summary::from(&report), &report.quarantined);
     let left_out = report.other_files.to_string();
-    Ok(serde_json::json!({"summary": summary, "quarantine": quarantined, "left_out": left_out}).to_string())
+    let truncation = truncated(&report.manifest);
+    Ok(serde_json::json!({
+        "summary": summary, "quarantine": quarantined, "left_out": left_out, "truncation": truncation,
+    })
+    .to_string())
 }
 
 /// Returns what indexing a corpus would do, as JSON. Nothing is written.

@@ -55,7 +55,7 @@ mod _chunkmill {
     #[pymodule_export]
     use super::job::{index, plan};
     #[pymodule_export]
-    use super::settings::settings;
+    use super::settings::{one_of, settings};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

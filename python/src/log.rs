@@ -36,7 +36,8 @@ impl<S: Subscriber> Layer<S> for ToPython {
         // Anyone who waits for this thread is detached, so attaching cannot wait forever.
         let logged = Python::try_attach(|py| {
             let logger = py.import("logging")?.call_method1("getLogger", ("chunkmill",))?;
-            logger.call_method1(level, ("%s", &*visible(&message.0))).map(|_| ())
+            let words = py.import("chunkmill._words")?.call_method1("in_python", (&*visible(&message.0),))?;
+            logger.call_method1(level, ("%s", words)).map(|_| ())
         });
         if let Some(Err(error)) = logged {
             Python::attach(|py| error.write_unraisable(py, None));

@@ -11,7 +11,7 @@ use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
 };
 use chunkmill::setting::{Setting, Table};
-use chunkmill::value::{elsewhere, misread, unknown};
+use chunkmill::value::{misread, translated, unknown};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -47,7 +47,8 @@ pub(crate) fn options(given: Option<&Bound<'_, PyDict>>, tables: Tables) -> PyRe
         let name: String = name.extract()?;
         if value.is_none() {
         } else if name == "config" {
-            file = Some(value.extract::<PathBuf>()?);
+            let path = value.extract::<PathBuf>();
+            file = Some(path.map_err(|_| setting(&name, of_type(&value), "give the path of a settings file"))?);
         } else {
             set(&mut options, tables, &name, &value)?;
         }
@@ -95,11 +96,10 @@ const OF_QUESTIONS: [&str; 3] = ["k", "budget", "path"];
 
 /// Says which setting was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.
 fn meant(name: &str, names: &[&str]) -> String {
-    let find = |known: &[&str]| elsewhere(name).find(|ours| known.contains(ours));
-    if let Some(ours) = find(names) {
+    if let Some(ours) = translated(name, names) {
         return format!("is not a setting; did you mean `{ours}`?");
     }
-    match find(&OF_QUESTIONS).filter(|_| names.contains(&"mode")) {
+    match translated(name, &OF_QUESTIONS).filter(|_| names.contains(&"mode")) {
         Some(ours) => format!("is not a setting; did you mean `{ours}`, an argument of a question?"),
         None => unknown(name, "a setting", names),
     }
@@ -120,8 +120,18 @@ fn written(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if value.hasattr("__fspath__")? {
         return value.call_method0("__fspath__")?.extract();
     }
-    let kind = value.get_type().qualname()?;
-    Err(setting(name, format!("is of type {kind}"), "give a text, a number, a bool, a path, or a list of them"))
+    Err(setting(name, of_type(value), "give a text, a number, a bool, a path, or a list of them"))
+}
+
+/// Says of which type a value is, where another one is wanted.
+fn of_type(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().qualname().map_or_else(|_| "is of another type".to_owned(), |kind| format!("is of type {kind}"))
+}
+
+/// Suggests the nearest of the valid names and lists them, or those that are most alike if there are too many.
+#[pyfunction]
+pub(crate) fn one_of(written: &str, names: Vec<String>) -> String {
+    chunkmill::value::one_of(written, &names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Returns all settings, each with its name, its table in a settings file, the JSON Schema of its value, and its

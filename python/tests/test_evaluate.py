@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import chunkmill
+import numpy as np
 import pandas as pd
 import pytest
 from chunkmill import evaluate
@@ -76,6 +77,69 @@ def test_errors_are_those_of_the_program(labels: Path, tmp_path: Path) -> None:
         evaluate.sweep(labels, {"maxx": [3]}, tmp_path / "run")
     with pytest.raises(chunkmill.SettingError, match="report.json does not exist"):
         evaluate.Run(tmp_path)
+
+
+def test_errors_have_the_words_of_python(labels: Path, run: evaluate.Run, tmp_path: Path) -> None:
+    grid, out = {"mode": "keyword"}, tmp_path / "run"
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "mine.txt").write_text("Mine.")
+
+    class Other:
+        pass
+
+    for call, said in [
+        (lambda: evaluate.sweep(labels, {"maxx": 3}, out, **FAST), "grid 1: there is no setting `maxx`\n  help: did you mean `max`?"),
+        (lambda: evaluate.sweep(labels, {"chunk_size": 3}, out, **FAST), "grid 1: there is no setting `chunk_size`\n  help: did you mean `max`?"),
+        (lambda: evaluate.sweep(labels, {"max size": 3}, out, **FAST), "grid 1: there is no setting `max size`"),
+        (lambda: evaluate.sweep(labels, {"max": None}, out, **FAST), "grid: `max` has a value of type NoneType\n  help: give a text, a number"),
+        (lambda: evaluate.sweep(labels, {"max": [Other()]}, out, **FAST), "grid: `max` has a value of type Other"),
+        (lambda: evaluate.sweep(labels, {5: 3}, out, **FAST), "grid: 5 is not the name of a setting"),  # type: ignore[dict-item]  # pyright: ignore
+        (lambda: evaluate.sweep(labels, [], out, **FAST), "grid: is empty\n  help: give lists of values by setting"),
+        (lambda: evaluate.sweep(labels, grid, full, **FAST), f"{full}: contains something other than a run of a sweep\n  help: name a new or empty folder with `out`"),
+        (lambda: evaluate.sweep(labels, grid, out, embeder="fake"), "`embeder`.*`embedder`"),
+        (lambda: evaluate.recommend(labels, full, **FAST), "name an empty or new folder with `out`"),
+        (lambda: evaluate.gate(run, tmp_path / "absent.json"), "absent.json"),
+        (lambda: run.questions("ndcg_at_9"), "metric: there is no metric `ndcg_at_9`\n  help: did you mean `ndcg_at_10`"),
+    ]:
+        with pytest.raises(chunkmill.Error) as raised:
+            call()
+        text = str(raised.value)
+        assert said in text or re.search(said, text, re.DOTALL), text
+        # Commands for a terminal stay.
+        words = re.sub(r"`chunkmill[^`]*`", "", text)
+        assert not re.search(r"(^|[\s`'])--?[a-z]", words) and "sweep.toml" not in text and "Usage" not in text, text
+
+
+def test_a_grid_may_have_the_numbers_and_paths_of_python(labels: Path, tmp_path: Path) -> None:
+    grid = {"max": np.arange(100, 201, 100), "min": range(0, 1), "vector_share": (np.float32(0.5),), "mode": "keyword", "model": Path("none")}
+    run = evaluate.sweep(labels, grid, tmp_path / "run", **FAST)
+    assert [row["max"] for row in run.settings()] == [100, 200]
+
+
+def test_a_report_that_is_replaced_is_named_in_the_log(run: evaluate.Run, labels: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(run.folder, out)
+    with caplog.at_level("WARNING", "chunkmill"):
+        evaluate.sweep(labels, {"preset": ["structure", "recursive"], "mode": ["keyword"]}, out, **FAST)
+        assert not caplog.records, "the same sweep resumes"
+        evaluate.sweep(labels, {"preset": ["structure"], "mode": ["keyword"]}, out, **FAST)
+    assert f"the report in {out} is replaced: 1 of its 2 settings is not tried now; another folder keeps both" in caplog.text
+
+
+def test_a_recommendation_resumes_silently_and_names_a_report_that_it_replaces(
+    labels: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine, out = tmp_path / "labels", tmp_path / "advice"
+    shutil.copytree(labels, mine)
+    with caplog.at_level("WARNING", "chunkmill"):
+        for minutes in (0, 0):
+            evaluate.recommend(mine, out, minutes=minutes, **FAST)
+        assert not caplog.records
+        lines = (mine / "queries.jsonl").read_text().splitlines()
+        (mine / "queries.jsonl").write_text("\n".join(lines[1:]) + "\n")
+        evaluate.recommend(mine, out, minutes=0, **FAST)
+    assert f"the report in {out} is replaced: it is of other questions; another folder keeps both" in caplog.text
 
 
 def test_a_plan_says_what_index_does(tmp_path: Path) -> None:

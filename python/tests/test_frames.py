@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import pydoc
+import re
+import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import chunkmill
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from chunkmill import evaluate
 from chunkmill._progress import Line
 from conftest import QUESTION, python
 
@@ -140,7 +145,12 @@ def test_a_text_that_is_the_path_of_a_file_is_refused(tmp_path: Path, monkeypatc
             chunkmill.chunk_to_arrow(["a text", path])
         assert chunkmill.chunk(path, name="text.md")[0].content == path
         assert len(chunkmill.chunk(Path(path))) > 0
-    assert chunkmill.chunk("docs/absent.md")[0].content == "docs/absent.md"
+    for absent in ("docs/absent.md", "docs/absent", "absent.md", "other/absent.py", "./absent", "~/docs", "\\\\server\\docs"):
+        with pytest.raises(chunkmill.SettingError, match="looks like a path, and there is no file(?s:.*)pathlib.Path(?s:.*)name="):
+            chunkmill.chunk(absent)
+        assert chunkmill.chunk(absent, name="text.md")[0].content == absent
+    for text in ("and/or", "word", "Read docs/absent.md", "e.g. a.md is", "1/2", "3.5", "Node.js", "a\nb.md"):
+        assert chunkmill.chunk(text)[0].content == text
 
 
 def test_progress_is_shown_to_who_watches_and_to_nobody_else(corpus: Path, tmp_path: Path) -> None:
@@ -186,8 +196,176 @@ def test_mistakes_are_answered_in_the_words_of_python(searcher: chunkmill.Search
     for k in (0, -1, True, 2.5):
         with pytest.raises(chunkmill.SettingError, match="k: "):
             searcher.search("a", k)  # type: ignore[arg-type]  # pyright: ignore
-    with pytest.raises(chunkmill.SettingError, match="columns: `path` is a single name"):
+    with pytest.raises(chunkmill.SettingError, match="columns: is a single text(?s:.*)give a list of texts"):
         chunkmill.Dataset(dataset).chunks("path")  # type: ignore[arg-type]  # pyright: ignore
+
+
+def test_an_argument_of_a_wrong_type_is_named_with_what_to_give(searcher: chunkmill.Searcher, dataset: Path, tmp_path: Path) -> None:
+    data, any_searcher, any_encoder = chunkmill.Dataset(dataset), cast(Any, searcher), cast(Any, chunkmill.Encoder(embedder="fake"))
+    index, plan, out = cast(Any, chunkmill.index), cast(Any, chunkmill.plan), tmp_path / "out"
+    for call, said in [
+        (lambda: any_searcher.search("a", path=5), "path: is of type int; give a text or a list of texts"),
+        (lambda: any_searcher.search("a", path=["a", 5]), "path: has a value of type int; give a text or a list of texts"),
+        (lambda: any_searcher.search("a", 2.5), "k: is of type float; give a whole number"),
+        (lambda: any_searcher.search("a", min_score="high"), "min_score: is of type str; give a number"),
+        (lambda: any_searcher.documents(b"a"), "question: is of type bytes; give a text"),
+        (lambda: any_searcher.context("a", budget=None), "budget: is of type NoneType; give a whole number"),
+        (lambda: index("docs", out, fresh="yes"), "fresh: is of type str; give True or False"),
+        (lambda: index("docs", out, allow_shrink=1), "allow_shrink: is of type int; give True or False"),
+        (lambda: index("docs", out, progress="yes"), "progress: is of type str; give True or False or a function"),
+        (lambda: index(5, out), "paths: is of type int; give a path or a list of paths"),
+        (lambda: index([5], out), "paths: has a value of type int; give a path or a list of paths"),
+        (lambda: index([], out), "paths: is empty; name at least one folder or file with documents"),
+        (lambda: plan("", out), "paths: is empty; name at least one folder or file with documents"),
+        (lambda: plan("docs", None), "out: is of type NoneType; give a path"),
+        (lambda: cast(Any, data).documents("path"), "columns: is a single text; give a list of texts"),
+        (lambda: data.verify([]), "paths: is empty; name at least one folder or file with documents"),
+        (lambda: cast(Any, chunkmill.Dataset)(5), "out: is of type int; give a path"),
+        (lambda: cast(Any, chunkmill.chunk)("a", name=5), "name: is of type int; give a text or a list of texts"),
+        (lambda: cast(Any, chunkmill.chunk)("a", config=5), "config: is of type int; give the path of a settings file"),
+        (lambda: cast(Any, chunkmill.chunk)("a", quarantined="warm"), "quarantined: `warm` is not understood; did you mean `warn`? One of: raise, warn"),
+        (lambda: cast(Any, chunkmill.count)([3]), "text: has a value of type int; give a text or a list of texts"),
+        (lambda: any_encoder.encode("a"), "texts: is a single text; give a list of texts"),
+        (lambda: any_encoder.encode(["a"], role="document "), "role: `document ` is not understood; did you mean `document`? One of: document, query"),
+        (lambda: any_encoder.encode(["a"], role=1), "role: is of type int; give `document` or `query`"),
+        (lambda: cast(Any, evaluate.sweep)(5, {}, out), "labels: is of type int; give a path"),
+        (lambda: cast(Any, evaluate.sweep)("set", 5, out), "grid: is of type int; give a dict or a list of dicts or a path"),
+        (lambda: cast(Any, evaluate.sweep)("set", [5], out), "grid: has a value of type int; give a dict or a list of dicts or a path"),
+        (lambda: cast(Any, evaluate.recommend)("docs", out, minutes="5"), "minutes: is of type str; give a whole number"),
+        (lambda: cast(Any, evaluate.gate)(5, "b.json"), "run: is of type int; give a Run or a path"),
+    ]:
+        with pytest.raises(chunkmill.SettingError) as raised:
+            call()
+        assert str(raised.value).replace("\n  help: ", "; ") == said
+    for question in ("", " \n"):
+        for ask in (searcher.search, searcher.documents, searcher.context):
+            with pytest.raises(ValueError, match="question: is empty\n  help: ask something"):
+                ask(question)
+    # Python says itself what is missing or too much.
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'question'"):
+        any_searcher.search()
+    assert not out.exists()
+
+
+def test_what_is_right_passes_the_check_of_arguments(searcher: chunkmill.Searcher, dataset: Path) -> None:
+    data = chunkmill.Dataset(str(dataset))
+    assert len(searcher.search(QUESTION, np.int64(2), path=[], min_score=0)) == 2  # type: ignore[arg-type]  # pyright: ignore
+    assert len(data.chunks([])) == len(data.chunks(None)) and chunkmill.count(("a", "b")) == [1, 1]
+
+
+def test_each_result_shows_itself_on_a_short_line_and_in_notebooks(searcher: chunkmill.Searcher, dataset: Path, tmp_path: Path) -> None:
+    docs = tmp_path / ("long folder " * 9)
+    docs.mkdir()
+    for at in range(30):
+        (docs / f"{'name' * 20}-{at}.md").write_text(f"# {'Heading ' * 12}\n\nText {at} <b>.\n")
+    (docs / "a.pdf").write_text("")
+    out = tmp_path / "out"
+    plan = chunkmill.plan(docs, out, embedder="fake")
+    report = chunkmill.index(docs, out, embedder="fake", embedding_cache="off", progress=False)
+    mine = chunkmill.Searcher(out, mode="keyword", keyword_cache="off")
+    hit, document, context = mine.search("text")[0], mine.documents("text")[0], mine.context("text")
+    data = chunkmill.Dataset(out)
+    chunk = chunkmill.chunk(docs)[0]
+    in_notebooks = [plan, hit, document, context, data, data.verify(), chunk]
+    for value in [*in_notebooks, plan.changes, plan.changes.new, plan.estimate, report.other_files, context.passages[0]]:
+        text = repr(value)
+        assert "\n" not in text and len(text) <= 200 and type(value).__name__ in text, text
+    for shown in in_notebooks:
+        html = shown._repr_html_()
+        assert html.startswith("<") and "<b>" not in html
+    assert repr(plan.changes) == "Changes(30 new, 0 changed, 0 deleted, 30 unchanged)".replace("30 unch", "0 unch")
+    assert repr(chunkmill.plan(docs, out, embedder="fake").estimate).startswith("Estimate(0 documents to embed, 0 chunks, about 0 s")
+    assert "1 chunk found" in repr(document) and "Context(" in repr(context) and "1 passage" in repr(mine.context("text", k=1))
+    assert repr(plan).startswith("Plan(30 new, 0 changed, 0 deleted, 0 unchanged; 30 documents to embed, 30 chunks, about ")
+    assert repr(chunkmill.DocumentList(2, ("a", "b"))) == "DocumentList(2: a, b)" and repr(plan.changes.deleted) == "DocumentList(0)"
+    assert "&lt;b&gt;" in chunk._repr_html_() and chunk.n_tokens > 0 and "30" in data._repr_html_()
+    first = searcher.search(QUESTION)[0]
+    assert repr(first).startswith(f"Hit(1, {first.score:.4g}, ") and first.path[-10:] in repr(first)
+    broken = tmp_path / "broken"
+    shutil.copytree(out, broken)
+    next((broken / "data" / "chunks").iterdir()).unlink()
+    found = chunkmill.Dataset(broken).verify()
+    assert not found.ok and len(repr(found)) < 200 and found.findings[0].problem[:20] in found._repr_html_()
+
+
+def test_help_names_the_fields_and_dir_only_what_is_public() -> None:
+    for name in chunkmill.__all__:
+        of = getattr(chunkmill, name)
+        if is_dataclass(of) and of is not chunkmill.Chunk:
+            for field in fields(of):
+                assert f"\n    {field.name}: " in (of.__doc__ or ""), (name, field.name)
+    shown = pydoc.render_doc(chunkmill.Progress)
+    assert "eta_seconds: float" in shown and "Estimated time for the rest" in shown
+    assert set(dir(chunkmill)) == {*chunkmill.__all__, "evaluate", "integrations"} and set(dir(evaluate)) == set(evaluate.__all__)
+    code = "import chunkmill; print(chunkmill.evaluate.sweep.__name__, hasattr(chunkmill, 'evaluation'))"
+    assert python(code).split() == ["sweep", "False"]
+
+
+def test_truncated_chunks_are_said_with_their_share_and_advice(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\n" + "Some words of a text. " * 300 + "\n\n# B\n\nShort.\n")
+    report = chunkmill.index(tmp_path / "docs", tmp_path / "out", max=2000, min=0, target=1500, progress=False)
+    assert report.truncation is not None and report.truncation.startswith(f"{report.truncated} of {report.chunks} chunks: the model reads")
+    assert "lower `max`" in report.truncation and "--" not in report.truncation and report.truncation in repr(report)
+
+
+def test_the_flags_of_a_message_become_arguments() -> None:
+    for message, said in [
+        ("a: b\n  help: lower --max (about 96), or drop --deny-truncation", "a: b\n  help: lower `max` (about 96), or drop `deny_truncation=True`"),
+        ("index the corpus again with --fresh or into a new folder", "index the corpus again with `fresh=True` or into a new folder"),
+        ("or write to another one; --allow-shrink deletes them", "or write to another one; `allow_shrink=True` deletes them"),
+        ("name an empty or new folder with -o", "name an empty or new folder with `out`"),
+        ("name it with -o OUT; raise -k", "name it with `out`; raise `k`"),
+        ("use --precision auto", 'use `precision="auto"`'),
+        ("use --device cpu, or build", 'use `device="cpu"`, or build'),
+        ("use at least 1, or --embedding-cache off", 'use at least 1, or `embedding_cache="off"`'),
+        ("raise --max or choose another --unit", "raise `max` or choose another `unit`"),
+        ("add --model FOLDER|HUB_ID", "add `model`"),
+        ("`--include '*.py'` takes other files, without --include these", "`include='*.py'` takes other files, without `include` these"),
+        ("Ask real questions (`--questions FILE`)", "Ask real questions (`questions`)"),
+        ("convert it with `iconv -f latin1 -t utf-8`", "convert it with `iconv -f latin1 -t utf-8`"),
+        ("run `chunkmill index docs -o out --fresh`", "run `chunkmill index docs -o out --fresh`"),
+        ("make the dataset first: chunkmill index CORPUS -o out", "make the dataset first: chunkmill index CORPUS -o out"),
+        ("give the roots names: chunkmill … one=DIR -k 3", "give the roots names: chunkmill … one=DIR -k 3"),
+        ("notes --draft v2.md is a PDF", "notes --draft v2.md is a PDF"),
+        ("the model of chunkmill: --model NAME", "the model of chunkmill: `model`"),
+        ("--max: `x` is wrong", "max: `x` is wrong"),
+        ("a-k-o --, - and 3 - 4 -okay stay", "a-k-o --, - and 3 - 4 -okay stay"),
+        (
+            "unexpected argument '--maxx' found\n\n  tip: a similar argument exists: '--max'\n\nUsage: a --max <N>\n\nFor more information, try '--help'.",
+            "unexpected argument `maxx` found\n  help: a similar argument exists: `max`",
+        ),
+        ("invalid value 'x' for '--minutes <N>': no", "invalid value 'x' for `minutes`: no"),
+    ]:
+        assert str(chunkmill.Error(message)) == said
+        assert str(chunkmill.Error(said)) == said, "a message that is raised again stays"
+
+
+def test_errors_and_warnings_have_the_words_of_python(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\nText.\n")
+    fake: Any = {"embedder": "fake", "embedding_cache": "off", "progress": False}
+    for call, said in [
+        (lambda: chunkmill.index(tmp_path / "docs", tmp_path / "docs", **fake), "out"),
+        (lambda: chunkmill.index(tmp_path / "docs", tmp_path / "new", include="*.rst", **fake), "gitignore"),
+        (lambda: chunkmill.index(tmp_path / "docs", tmp_path / "new", unit="model", min=9, max=3, **fake), "lower min"),
+    ]:
+        with pytest.raises(chunkmill.Error, match=said) as raised:
+            call()
+        assert not re.search(r"(^|[\s`'])--?[a-z]", str(raised.value)), raised.value
+        assert not (tmp_path / "new").exists(), "what fails leaves no folder"
+    (tmp_path / "docs" / "b.txt").write_text("B.\n")
+    chunkmill.index(tmp_path / "docs", tmp_path / "out", **fake)
+    for name in ("c", "d", "e"):
+        (tmp_path / "docs" / f"{name}.md").write_text("# A\n")
+    chunkmill.index(tmp_path / "docs", tmp_path / "out", **fake)
+    for name in ("a.md", "b.txt", "c.md"):
+        (tmp_path / "docs" / name).unlink()
+    with pytest.raises(chunkmill.SettingError, match="`allow_shrink=True` deletes them"):
+        chunkmill.index(tmp_path / "docs", tmp_path / "out", **fake)
+    with caplog.at_level("WARNING", "chunkmill"):
+        chunkmill.index([tmp_path / "docs"], tmp_path / "other", include=["*.md", "*.rst"], **fake)
+    assert "`*.rst`" in caplog.text and "--" not in caplog.text
 
 
 def test_what_is_not_installed_is_named() -> None:

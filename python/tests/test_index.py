@@ -33,7 +33,7 @@ def test_the_dataset_is_that_of_the_program(corpus: Path, dataset: Path, tmp_pat
     same = {"documents", "chunks", "tokens", "model_tokens", "edges", "edges_by_kind", "spec", "spec_fingerprint", "model"}
     assert {key: summary[key] for key in same} == {key: getattr(report, key) for key in same}
     # Everything was reused.
-    assert (report.chunks_kept, report.texts_embedded) == (report.chunks, 0)
+    assert (report.chunks_reused, report.texts_embedded) == (report.chunks, 0)
 
 
 def test_the_report_lists_what_is_not_indexed(documents: Documents, tmp_path: Path) -> None:

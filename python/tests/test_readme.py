@@ -27,7 +27,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("docs")
 def test_its_examples_run_one_after_the_other() -> None:
     examples = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
-    assert len(examples) == 8
+    assert len(examples) == 9
     names: dict[str, object] = {}
     for number, example in enumerate(examples):
         # The first settings are always tried; the others take a minute.

@@ -34,6 +34,12 @@ def test_a_recipe_is_short(recipe: str) -> None:
     assert len(main.splitlines()) <= 16
 
 
+@pytest.mark.parametrize("recipe", ["to_pandas.py", *(pytest.param(path.name, marks=pytest.mark.heavy) for path in sorted(RECIPES.glob("*.py")))])
+def test_a_recipe_without_arguments_says_which(recipe: str) -> None:
+    done = subprocess.run([sys.executable, RECIPES / recipe], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 and f'usage: python {recipe} DATASET "QUESTION"' in done.stderr and "Traceback" not in done.stderr
+
+
 def test_pandas(dataset: Path, searcher: chunkmill.Searcher) -> None:
     run("to_pandas.py", dataset, searcher)
 

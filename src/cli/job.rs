@@ -134,7 +134,7 @@ pub struct Summary<'a> {
     chunk_changes: Option<ChunkChanges>,
     other_files: &'a OtherFiles,
     malformed_front_matter: usize,
-    chunks_kept: u64,
+    chunks_reused: u64,
     texts_embedded: usize,
     texts_cached: usize,
     tokens_read: usize,
@@ -157,7 +157,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
             chunk_changes: report.chunks,
             other_files: &report.other_files,
             malformed_front_matter: report.malformed_front_matter.len(),
-            chunks_kept: report.chunks_kept,
+            chunks_reused: report.chunks_reused,
             texts_embedded: report.texts_embedded,
             texts_cached: report.texts_cached,
             tokens_read: report.tokens_read,
@@ -223,8 +223,11 @@ pub(super) fn left_out(others: &OtherFiles, are_listed: bool) -> String {
     format!("  left out   {others} (`--include` names what to index{list})")
 }
 
-/// Says how many chunks the model read in part only, and what helps.
-fn truncated(manifest: &Manifest) -> String {
+/// Says how many chunks the model read in part only, and what helps; `None` if it read all of them.
+pub fn truncated(manifest: &Manifest) -> Option<String> {
+    if manifest.counts.truncated == 0 {
+        return None;
+    }
     let (counts, most) = (manifest.counts, manifest.model.max_tokens as u64);
     let spec = Spec::resolve(&manifest.spec.settings).ok();
     let is_in_tokens = spec.as_ref().is_some_and(|spec| spec.unit() == Unit::Tokens);
@@ -238,10 +241,11 @@ fn truncated(manifest: &Manifest) -> String {
         (Some(fits), _) => &format!("lower --max (about {fits}), or "),
         (None, _) => "lower --max, or ",
     };
-    format!(
-        "  truncated  {}: the model reads {most} tokens; {help}take a model that reads more (`chunkmill model list`)",
-        count(counts.truncated, "chunk"),
-    )
+    Some(format!(
+        "{} of {}: the model reads {most} tokens; {help}take a model that reads more (`chunkmill model list`)",
+        counts.truncated,
+        count(counts.chunks, "chunk"),
+    ))
 }
 
 fn describe(report: &Report, out: &str) -> String {
@@ -268,9 +272,11 @@ fn describe(report: &Report, out: &str) -> String {
     if report.other_files.paths.count > 0 {
         lines.push(left_out(&report.other_files, false));
     }
-    if report.chunks_kept > 0 {
-        lines
-            .push(format!("  kept       {} of the previous run, vectors included", count(report.chunks_kept, "chunk")));
+    if report.chunks_reused > 0 {
+        lines.push(format!(
+            "  reused     {} of the previous run, vectors included",
+            count(report.chunks_reused, "chunk")
+        ));
     }
     if report.texts_cached > 0 {
         lines.push(format!("  cached     {} with a vector from the cache", count(report.texts_cached, "text")));
@@ -289,9 +295,7 @@ fn describe(report: &Report, out: &str) -> String {
     );
     let files = count(report.manifest.files.len(), "file");
     lines.push(format!("  dataset    {out}: {files}, {}", size(bytes)));
-    if counts.truncated > 0 {
-        lines.push(truncated(&report.manifest));
-    }
+    lines.extend(truncated(&report.manifest).map(|words| format!("  truncated  {words}")));
     let malformed = &report.malformed_front_matter;
     if !malformed.is_empty() {
         lines.push(format!(

@@ -3,7 +3,7 @@
 use chunkmill::chunk::{Preset, Spec, Strategy};
 use chunkmill::value::{count, nearest, noun};
 
-use crate::common::{finish, folder, json_lines, program, run, write};
+use crate::common::{finish, folder, json_lines, program, run, tree, write};
 
 #[test]
 fn a_name_that_is_none_is_answered_with_all_and_the_nearest() {
@@ -146,6 +146,42 @@ fn mistakes_in_what_to_index_are_answered() {
         ("index docs -o new --files none", 2, &["`none` is not a whole number of 1 or more"]),
         ("index docs -o new --embedding-type f8", 2, &["f32, f16"]),
     ]);
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_folder_behind() {
+    let long = "word ".repeat(2000);
+    let home = folder(&[("docs/a.md", "# A\n\nText.\n"), ("long/a.md", &long), ("full/mine.txt", "Mine.\n")]);
+    std::fs::create_dir(home.path().join("empty")).unwrap();
+    std::fs::create_dir(home.path().join("there")).unwrap();
+    let fake = ["--embedder", "fake", "--embedding-cache", "off"];
+    let index = |args: &str| run(home.path(), &[&args.split(' ').collect::<Vec<_>>()[..], &fake].concat());
+    let before = tree(home.path());
+    let names = |tree: &[(String, Vec<u8>)]| tree.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    for (args, code) in [
+        ("index empty -o new", 2),
+        ("index empty -o deep/in/new", 2),
+        ("index docs -o new --exclude **/*", 2),
+        ("index docs -o new --max 3 --min 9", 2),
+        ("index absent -o new", 2),
+        ("index long -o new --max 1000 --unit words --deny-truncation", 5),
+        ("index long -o deep/in/new --max 1000 --unit words --deny-truncation", 5),
+        ("index empty -o there", 2),
+        ("index docs -o full", 5),
+    ] {
+        let (found, _, err) = index(args);
+        assert_eq!(found, code, "{args}: {err}");
+        assert!(tree(home.path()) == before, "{args}: {:?}", names(&tree(home.path())));
+        for new in ["new", "deep"] {
+            assert!(!home.path().join(new).exists(), "{args} left {new}");
+        }
+    }
+    assert!(home.path().join("there").is_dir(), "a folder of the user stays");
+    // What was there stays.
+    assert_eq!(index("index docs -o deep/new").0, 0);
+    let dataset = tree(&home.path().join("deep/new"));
+    assert_eq!(index("index empty -o deep/new").0, 2);
+    assert!(tree(&home.path().join("deep/new")) == dataset);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn truncation_is_counted_shown_and_can_be_denied() {
     };
     let (code, out, _) = index(&[]);
     assert_eq!(code, 0);
-    assert!(out.contains("truncated  1 chunk: the model reads 256 tokens; lower --max, or take"), "{out}");
+    assert!(out.contains("truncated  1 of 2 chunks: the model reads 256 tokens; lower --max, or take"), "{out}");
     let (code, _, err) = index(&["--deny-truncation"]);
     assert_eq!(code, 5);
     assert!(

@@ -117,10 +117,7 @@ fn a_set_of_labels_below_a_root_is_passed_over_with_a_message() {
     let (code, out, err) = crate::common::run(home.path(), &["chunk", "docs", "--include", "*.md"]);
     assert!(code == 0 && out.is_empty(), "{out}");
     assert!(err.contains("labels is a set of labels, not a part of the corpus; it is passed over"), "{err}");
-    assert_eq!(
-        ids(&find(&[Root::new(home.path().join("docs"))], &standard())),
-        ["a.md", "beir/b.md"]
-    );
+    assert_eq!(ids(&find(&[Root::new(home.path().join("docs"))], &standard())), ["a.md", "beir/b.md"]);
     // A set that is named is meant.
     let set = Root::new(home.path().join("docs/labels"));
     assert_eq!(ids(&find(&[set], &standard())), ["corpus/a.md"]);
@@ -387,6 +384,41 @@ fn other_encodings_and_files_that_are_no_text_are_named() {
     assert_eq!(read_bytes(&archive).unwrap_err(), "binary: is not text: it contains 407 NUL bytes");
     let stray = format!("{}\0{}", "words ".repeat(100), "words ".repeat(100));
     assert_eq!(read_bytes(stray.as_bytes()).unwrap(), stray, "a stray one loses no text");
+}
+
+#[test]
+fn what_is_no_text_in_any_encoding_gets_no_advice_to_convert_it_to_another_one() {
+    let words = "Größe, naïve café. ".repeat(100);
+    let latin: Vec<u8> = words.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let with = |start: &[u8]| [start, &latin].concat();
+    for (start, said) in [
+        (b"\x89PNG\r\n\x1a\n".as_slice(), "is a PNG image"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\0\0", "is a PNG image"),
+        (b"\xFF\xD8\xFF\xE0\0\x10JFIF\0", "is a JPEG image"),
+        (b"GIF89a", "is a GIF image"),
+        (b"RIFF", "is a WebP image, a sound or a film"),
+        (b"\x1F\x8B\x08", "is a gzip archive"),
+        (b"\x28\xB5\x2F\xFD", "is compressed with Zstandard"),
+        (b"7z\xBC\xAF\x27\x1C", "is a 7-Zip archive"),
+        (b"\x7FELF\x02\x01\x01\0", "is a program"),
+        (b"\x01\x02\x03", "contains control characters"),
+        (b"\0", "contains 1 NUL byte"),
+    ] {
+        let refused = read_bytes(&with(start)).unwrap_err();
+        assert_eq!(refused, format!("binary: is not text: it {said}"), "{start:?}");
+    }
+    // Text in another encoding: with white space, an end of file, an escape, or a stray control character.
+    for start in [b"".as_slice(), b"\t\x0b\x0c\r\n", b"\x1a", b"\x1b[1m", b"\x08"] {
+        let refused = read_bytes(&with(start)).unwrap_err();
+        assert!(
+            refused.starts_with("encoding: is not valid UTF-8") && refused.contains("iconv"),
+            "{start:?}: {refused}"
+        );
+    }
+    // UTF-8 is text, whatever it begins with.
+    for text in ["GIF89a is a format.\n", "RIFF is another one.\n"] {
+        assert_eq!(read_bytes(text.as_bytes()).unwrap(), text);
+    }
 }
 
 #[test]

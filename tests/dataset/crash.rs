@@ -173,7 +173,7 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
             }
         }
         let report = to_its_end(home, "out", cache);
-        let (anew, kept) = (number(&report, "texts_embedded"), number(&report, "chunks_kept"));
+        let (anew, kept) = (number(&report, "texts_embedded"), number(&report, "chunks_reused"));
         assert_eq!(anew + kept + number(&report, "texts_cached"), distinct, "trial {trial}");
         // A batch that was finished when the kill came may be in the cache but not in the account.
         let again = (embedded + anew - distinct).max(0);

@@ -96,7 +96,7 @@ fn finished_parts_are_kept_for_the_next_run_unless_that_is_asked_for() {
     let (code, report, err) = finish(index(home.path()).output().unwrap());
     assert_eq!(code, 0, "{err}");
     let report: Value = serde_json::from_str(&report).unwrap();
-    assert!(report["chunks_kept"].as_u64().unwrap() > 0, "the parts were reused: {report}");
+    assert!(report["chunks_reused"].as_u64().unwrap() > 0, "the parts were reused: {report}");
 
     // With `--staging` they are removed, and the snapshot stays.
     let whole = tree(&home.path().join("out"));
@@ -138,7 +138,7 @@ fn what_a_commit_that_was_stopped_has_put_in_place_is_kept_with_its_parts() {
     assert!(kinds(&swept["kept"]).len() > 2 && kinds(&swept["kept"]).iter().all(|kind| *kind == "staged"), "{swept}");
     let (code, report, err) = finish(index(home.path()).output().unwrap());
     assert_eq!(code, 0, "{err}");
-    assert!(serde_json::from_str::<Value>(&report).unwrap()["chunks_kept"].as_u64().unwrap() > 0);
+    assert!(serde_json::from_str::<Value>(&report).unwrap()["chunks_reused"].as_u64().unwrap() > 0);
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Re
         return Err("the bytes are not those of a run from scratch".to_owned());
     }
     let number = |key: &str| usize::try_from(report[key].as_u64().unwrap()).unwrap();
-    let [embedded, cached, kept, chunks] = ["texts_embedded", "texts_cached", "chunks_kept", "chunks"].map(number);
+    let [embedded, cached, kept, chunks] = ["texts_embedded", "texts_cached", "chunks_reused", "chunks"].map(number);
     let (old_texts, new_texts) = (old.all_texts(), new.all_texts());
     let shared = new_texts.intersection(&old_texts).count();
     let came: BTreeSet<&String> =
@@ -327,7 +327,7 @@ fn what_the_table_says_beside_its_rows_is_true_too() {
     let place = Place { home: home.path(), settings: "from-f16".to_owned() };
     place.index("[output]\nembedding_type = 'f16'", "out", true);
     let report = place.index("", "out", true);
-    assert_eq!((&report["chunks_kept"], &report["texts_embedded"]), (&0.into(), &0.into()));
+    assert_eq!((&report["chunks_reused"], &report["texts_embedded"]), (&0.into(), &0.into()));
     assert_eq!(report["texts_cached"], place.snapshot("out").all_texts().len());
     place.index("", "fresh", false);
     assert!(place.snapshot("out").files == place.snapshot("fresh").files);

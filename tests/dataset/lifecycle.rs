@@ -97,7 +97,7 @@ fn a_promotion_changes_the_document_and_all_its_chunks_and_later_runs_keep_it() 
     index(home, "out", &["--fresh"]);
     assert!(tree(&home.join("out")) == promoted, "promotion produces the bytes of a run from scratch");
     put(home, "docs/3.md", &page(3, 9));
-    assert_eq!(index(home, "out", &["--files", "2"])["chunks_kept"].as_u64().map(|kept| kept > 20), Some(true));
+    assert_eq!(index(home, "out", &["--files", "2"])["chunks_reused"].as_u64().map(|kept| kept > 20), Some(true));
     assert!(levels(home, "out", "3.md").iter().all(|row| row.ends_with(": validated")));
     // The front matter counts for documents that were not promoted, and a document that is removed loses its level.
     fs::remove_file(home.join("docs/3.md")).unwrap();
@@ -180,7 +180,7 @@ fn deleted_documents_are_gone_from_every_table_until_they_are_indexed_again() {
     let (code, report, err) = run(home, &[&["index", "-o", "out", "--json"], ROOTS, FAKE].concat());
     assert_eq!(code, 3, "{err}");
     let report: Value = serde_json::from_str(&report).unwrap();
-    assert!(report["chunks_kept"].as_u64().unwrap() > 10, "{report}");
+    assert!(report["chunks_reused"].as_u64().unwrap() > 10, "{report}");
     let again = tree(&home.join("out"));
     assert_eq!(again.len(), whole.len());
     let (code, _, _) = run(home, &[&["index", "-o", "new"], ROOTS, FAKE].concat());

@@ -114,7 +114,7 @@ fn a_dataset_in_a_bucket_has_the_bytes_of_one_in_a_folder() {
         let remote = bucket.at("deep/out");
         let report = run_job(&job_over(&bucket.at("docs")), &remote).unwrap();
         assert_eq!(report.quarantined.len(), 1);
-        assert!(version == 0 || report.chunks_kept > 0, "what did not change is reused");
+        assert!(version == 0 || report.chunks_reused > 0, "what did not change is reused");
         assert_eq!(difference(&snapshot(&bucket, "deep/out"), &tree(&local).into_iter().collect()), None);
         verified(&remote);
         let roots = job_over(&bucket.at("docs")).roots;
@@ -342,7 +342,7 @@ fn a_part_that_was_finished_before_the_process_ended_is_taken_over() {
     let kept = gc(&bucket.at("out"), Sweep { older_than: Some(Duration::ZERO), ..Sweep::default() }).unwrap();
     assert!(kept.kept.iter().any(|found| found.kind.name == "staged"), "{kept:?}");
     let report = run_job(&job, bucket.at("out")).unwrap();
-    assert!(report.chunks_kept > 0 && report.chunks_kept < report.manifest.counts.chunks);
+    assert!(report.chunks_reused > 0 && report.chunks_reused < report.manifest.counts.chunks);
     verified(&bucket.at("out"));
 }
 
@@ -565,7 +565,7 @@ fn a_whole_bucket_is_a_place_and_markers_of_folders_are_no_files() {
     assert_eq!(report.manifest.counts.documents, 16, "an object without bytes above others is not a document");
     send(&marked.at(""), "out/data", b"");
     let report = run_job(&job, marked.at("out")).unwrap();
-    assert_eq!(report.chunks_kept, report.manifest.counts.chunks);
+    assert_eq!(report.chunks_reused, report.manifest.counts.chunks);
     verified(&marked.at("out"));
 }
 

@@ -58,13 +58,13 @@ fn assert_same(home: &Path, a: &str, b: &str) {
 fn a_second_run_over_the_same_corpus_makes_nothing_and_changes_nothing() {
     let home = corpus(30);
     let first = index(home.path(), "out", &[]);
-    assert_eq!(first["chunks_kept"], 0);
+    assert_eq!(first["chunks_reused"], 0);
     let before = files(home.path(), "out");
     let second = index(home.path(), "out", &[]);
-    assert_eq!((&second["texts_embedded"], &second["chunks_kept"]), (&0.into(), &first["chunks"]));
+    assert_eq!((&second["texts_embedded"], &second["chunks_reused"]), (&0.into(), &first["chunks"]));
     assert!(files(home.path(), "out") == before);
     let fresh = index(home.path(), "out", &["--fresh"]);
-    assert_eq!((&fresh["texts_embedded"], &fresh["chunks_kept"]), (&first["texts_embedded"], &0.into()));
+    assert_eq!((&fresh["texts_embedded"], &fresh["chunks_reused"]), (&first["texts_embedded"], &0.into()));
     assert!(files(home.path(), "out") == before);
 }
 
@@ -244,7 +244,7 @@ impl History {
             let unchanged = now.iter().filter(|(id, (hash, _))| known.get(*id).is_some_and(|(old, _)| old == hash));
             let unchanged = unchanged.map(|(_, (_, chunks))| chunks).sum::<u64>();
             let expected = if self.keeps(&before) { unchanged } else { 0 };
-            let (kept, new) = (report.chunks_kept, report.manifest.counts.chunks - report.chunks_kept);
+            let (kept, new) = (report.chunks_reused, report.manifest.counts.chunks - report.chunks_reused);
             if kept < expected || (!stopped && kept > expected) || report.texts_embedded as u64 > new {
                 let embedded = report.texts_embedded;
                 return Err(format!("{happened:#?}: kept {kept} of {expected} chunks, embedded {embedded} of {new}"));
@@ -307,8 +307,8 @@ fn vectors_that_other_instructions_computed_are_computed_again() {
         serde_json::from_str::<Value>(&report).unwrap()
     };
     let best = index("out", "avx2");
-    assert_eq!(index("out", "avx2")["chunks_kept"], best["chunks"]);
-    assert_eq!(index("out", "portable")["chunks_kept"], 0);
+    assert_eq!(index("out", "avx2")["chunks_reused"], best["chunks"]);
+    assert_eq!(index("out", "portable")["chunks_reused"], 0);
     index("fresh", "portable");
     assert_same(home.path(), "out", "fresh");
 }

@@ -227,7 +227,7 @@ fn a_document_of_many_rows_is_indexed_in_pieces_and_keeps_its_vectors() {
         write(home, &format!("docs/{i}.md"), format!("# Page {i}\n\nOther words.\n").as_bytes());
     }
     let report = job("out");
-    assert_eq!((&report["chunks_kept"], &report["texts_embedded"]), (&20_000.into(), &20.into()));
+    assert_eq!((&report["chunks_reused"], &report["texts_embedded"]), (&20_000.into(), &20.into()));
     job("fresh");
     assert!(tree(&home.join("out")) == tree(&home.join("fresh")));
 }

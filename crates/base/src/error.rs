@@ -289,6 +289,12 @@ pub enum Skip {
         /// Number of NUL bytes.
         nuls: usize,
     },
+    /// A file that is not text, whatever the encoding.
+    #[error("is not text: it {sign}")]
+    NotText {
+        /// What shows that, as a predicate: `is a PNG image`.
+        sign: &'static str,
+    },
     /// A file over the size limit.
     #[error("is {}, over the limit of {limit}", value::count(*bytes, "byte"))]
     TooLarge {
@@ -346,7 +352,7 @@ impl Skip {
         match self {
             Self::Unreadable(_) => "unreadable",
             Self::Encoding { .. } | Self::Unmarked { .. } | Self::Declared { .. } => "encoding",
-            Self::Binary { .. } => "binary",
+            Self::Binary { .. } | Self::NotText { .. } => "binary",
             Self::TooLarge { .. } => "too_large",
             Self::TooCostly { .. } => "too_costly",
             Self::Symlink => "symlink",

@@ -226,12 +226,16 @@ pub fn elsewhere(name: &str) -> impl Iterator<Item = &'static str> {
     ELSEWHERE.iter().filter(move |(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
 }
 
+/// Returns our name, among some, for a name that other tools use.
+pub fn translated<'n>(theirs: &str, names: &[&'n str]) -> Option<&'n str> {
+    elsewhere(theirs).find_map(|ours| names.iter().copied().find(|name| *name == ours))
+}
+
 /// Suggests the name that was most likely meant and lists the valid names, or those that are most alike if there are too
 /// many.
 pub fn one_of(written: &str, names: &[&str]) -> String {
     let few = names.len() <= LISTED;
-    let translated = elsewhere(written).find(|ours| names.contains(ours));
-    match translated.or_else(|| nearest(written, names.iter().copied())) {
+    match translated(written, names).or_else(|| nearest(written, names.iter().copied())) {
         Some(meant) if few => format!("did you mean `{meant}`? One of: {}", names.join(", ")),
         Some(meant) => format!("did you mean `{meant}`?"),
         None if few => format!("one of: {}", names.join(", ")),
@@ -242,11 +246,6 @@ pub fn one_of(written: &str, names: &[&str]) -> String {
             format!("the nearest of {} are {}", names.len(), alike[..NEAREST].join(", "))
         }
     }
-}
-
-/// Lists the valid names and suggests the nearest one.
-pub fn choices(written: &str, names: &[&str]) -> String {
-    names.join(", ") + &did_you_mean(nearest(written, names.iter().copied()))
 }
 
 /// Returns the end of a message that suggests a name, or nothing if there is no suggestion.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chunkmill::cli::{print, print_json};
 use chunkmill::error::{Error, exit};
-use chunkmill::value::{choices, count};
+use chunkmill::value::{count, one_of};
 
 use super::lost::{QUESTION, broken, lost};
 use super::pair::PairArgs;
@@ -32,11 +32,7 @@ pub(super) fn known(report: &Report, metric: &str, origin: &str) -> Result<(), E
         return Ok(());
     }
     let names: Vec<&str> = report.metrics.iter().map(|metric| metric.name.as_str()).collect();
-    Err(Error::setting(
-        origin,
-        format!("has no values of the metric `{metric}`"),
-        format!("it has {}", choices(metric, &names)),
-    ))
+    Err(Error::setting(origin, format!("has no values of the metric `{metric}`"), one_of(metric, &names)))
 }
 
 fn describe(a: &Report, b: &Report, found: &Changes, metrics: &[String]) -> String {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::advice::advice;
 use super::label::{label, prepare};
-use super::sweep::{Progress, command, environment, now};
+use super::sweep::{Progress, command, environment, now, tell_of_replaced};
 use crate::data::files::{refuse_inside, remove_file, replace};
 use crate::findings::assemble::MeasuredRun;
 use crate::labels::ask::QuestionFile;
@@ -79,6 +79,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let models = check_models(&plan)?;
     let start = |plan: &plan::Plan| Run::new(plan, &labelled, &models[..plan.builds.len()], command(), now());
     let run = start(&plan);
+    tell_of_replaced(&run, &out, &args.out);
     let mut progress = Progress::new();
     let limit = Duration::from_secs(args.minutes.saturating_mul(60));
     let settings = SweepSettings { limit: Some(limit), ..SweepSettings::default() };

@@ -1,6 +1,6 @@
 //! `chunkmill-eval sweep`: measures every setting of a grid against labels.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::report::{OutputArgs, write};
 use crate::data::record::{DatasetRecord, Record};
+use crate::data::report::FILE;
 use crate::findings::assemble::MeasuredRun;
 use crate::labels::set::corpus_of;
 use crate::run::plan::{self, Plan};
@@ -76,6 +77,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     }
     let out = out.context("the folder of the run is missing: name it with -o RUN")?;
     let run = Run::new(&plan, &labelled, &models, command(), now());
+    tell_of_replaced(&run, &out, &out);
     if !labelled.has_evidence() {
         let _lock = begin(&run, &out, &labelled.labels)?;
         write(&MeasuredRun::nothing(run, labelled)?, None, baseline.as_ref(), &out, &output)?;
@@ -87,6 +89,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     sweep(&plan, &run, &out, &labelled, &settings, &mut |event| progress.on(&event))?;
     let measured = MeasuredRun::read(&out, run, labelled)?;
     write(&measured.report(), Some(&measured), baseline.as_ref(), &out, &output)
+}
+
+/// Says that a report is replaced of which this run will not have everything. `run` is the run's folder, `report` that
+/// of its report.
+pub(super) fn tell_of_replaced(now: &Run, run: &Path, report: &Path) {
+    if report.join(FILE).is_file()
+        && let Some(lost) = now.lost(run)
+    {
+        tracing::warn!("the report in {} is replaced: {lost}; another folder keeps both", report.display());
+    }
 }
 
 /// Reads only the settings from the environment that change no result: a variable set for other work must not

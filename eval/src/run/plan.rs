@@ -36,7 +36,7 @@ use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs};
 use chunkmill::setting::Table as _;
-use chunkmill::value::choices;
+use chunkmill::value::one_of;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -274,7 +274,7 @@ impl Grid {
                 }
                 _ => {
                     let scope =
-                        scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &known(key)))?;
+                        scope(key).ok_or_else(|| wrong(&format!("there is no setting `{key}`"), &meant(key)))?;
                     grid.axes.push(GridAxis { scope, key: key.clone(), values, is_list });
                 }
             }
@@ -310,10 +310,10 @@ fn scope(key: &str) -> Option<Scope> {
     usable().find_map(|(scope, name)| (name == key).then_some(scope))
 }
 
-/// Lists the keys of a grid, for an unknown key.
-fn known(written: &str) -> String {
-    let keys: Vec<&str> = usable().map(|(_, name)| name).collect();
-    format!("the keys are: name, k, stored_as, {}", choices(written, &keys))
+/// Says which key of a grid was probably meant by a name that is none: ours for a name of other tools, or the nearest ones.
+fn meant(written: &str) -> String {
+    let keys: Vec<&str> = ["name", "k", "stored_as"].into_iter().chain(usable().map(|(_, name)| name)).collect();
+    one_of(written, &keys)
 }
 
 fn text(value: &Value) -> Option<String> {

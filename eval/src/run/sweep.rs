@@ -14,7 +14,7 @@
 //! An interrupted run resumes: a dataset is not built again if it has a record of the same documents, questions
 //! and settings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, EmbeddingOptions, Options};
 use chunkmill::error::{Error, Result};
 use chunkmill::safely;
+use chunkmill::value::count;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -228,6 +229,40 @@ impl Run {
             cells: plan.cells.iter().map(cell).collect(),
             left_out: plan.left_out.clone(),
         }
+    }
+
+    /// Says what a run in a folder has that this one does not have. Its report would be lost, because the records of this
+    /// run do not give it. `None` if there is nothing.
+    pub fn lost(&self, folder: &Path) -> Option<String> {
+        if !Self::is_in(folder) {
+            return None;
+        }
+        let Ok(earlier) = Self::read(folder) else {
+            return Some("it is of another version of this program".to_owned());
+        };
+        let others: Vec<&str> = ["questions", "documents"]
+            .into_iter()
+            .zip(self.hashes.iter().zip(&earlier.hashes))
+            .filter_map(|(name, (now, before))| (now != before).then_some(name))
+            .collect();
+        if !others.is_empty() {
+            return Some(format!("it is of other {}", others.join(" and ")));
+        }
+        let cells: HashMap<&str, &RunCell> = self.cells.iter().map(|cell| (cell.id.as_str(), cell)).collect();
+        let same: Vec<Option<&&RunCell>> = earlier.cells.iter().map(|cell| cells.get(cell.id.as_str())).collect();
+        let absent = same.iter().filter(|cell| cell.is_none()).count();
+        if absent > 0 {
+            let all = count(same.len(), "setting");
+            return Some(format!("{absent} of its {all} {} not tried now", if absent == 1 { "is" } else { "are" }));
+        }
+        let key = |run: &Self, cell: &RunCell| run.builds[cell.build].key.clone();
+        let mut pairs = earlier.cells.iter().zip(same.into_iter().flatten());
+        if pairs.any(|(before, now)| key(&earlier, before) != key(self, now)) {
+            return Some(
+                "it was measured in another way, or by another version of this program or its model".to_owned(),
+            );
+        }
+        (earlier.scoring != self.scoring).then(|| "it was scored by other rules".to_owned())
     }
 
     /// Returns whether a folder contains a run.

@@ -8,6 +8,7 @@ Settings are keyword arguments named like the program's flags, with ``_`` for ``
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +20,8 @@ os.environ.setdefault("CANDLE_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
-from . import _chunkmill  # noqa: E402
+from . import _chunkmill, _show  # noqa: E402
+from ._arguments import checked  # noqa: E402
 from ._chunkmill import Chunk, Table, __version__  # noqa: E402
 from ._errors import (  # noqa: E402
     CorpusError,
@@ -31,7 +33,7 @@ from ._errors import (  # noqa: E402
     SettingError,
     StorageError,
 )
-from ._paths import StrPath, roots  # noqa: E402
+from ._paths import StrPath, is_like_path, roots  # noqa: E402
 from ._progress import teller  # noqa: E402
 from ._results import (  # noqa: E402
     Changes,
@@ -109,7 +111,7 @@ Chunk.__dataclass_fields__ = dataclasses.make_dataclass("Chunk", _fields).__data
 Chunk.__annotations__ = dict(_fields)
 Chunk.__getattr__ = no_attribute  # type: ignore[attr-defined]  # pyright: ignore
 
-Source = Union[str, "os.PathLike[str]"]
+Source = Union[str, os.PathLike[str]]
 """A text (``str``), or the path of a file or of a folder with documents (``os.PathLike``)."""
 
 _T_co = TypeVar("_T_co", covariant=True)
@@ -147,36 +149,31 @@ def _listed(source: Source | _Several, name: str | list[str] | None) -> tuple[li
 
 
 def _refuse_path(source: object) -> None:
-    """A text on one line that names a file is nearly always meant as a path."""
-    if isinstance(source, str) and 0 < len(source) < 1024 and "\n" not in source and "\0" not in source and os.path.exists(source):
-        raise SettingError(
-            f"source: the text `{source}` is also the path of a {'folder' if os.path.isdir(source) else 'file'}\n"
-            "  help: pass pathlib.Path(…) to chunk what is in it; with name=, a text is a text"
-        )
+    """A text on one line that names a file, or is written like the path of one, is nearly always meant as a path."""
+    if not isinstance(source, str) or not 0 < len(source) < 1024 or "\n" in source or "\0" in source:
+        return
+    if os.path.exists(source):
+        problem = f"is also the path of a {'folder' if os.path.isdir(source) else 'file'}"
+    elif is_like_path(source):
+        problem = "looks like a path, and there is no file or folder of that name"
+    else:
+        return
+    raise SettingError(
+        f"source: the text `{source}` {problem}\n"
+        "  help: pass pathlib.Path(…) to chunk what is in a file or folder; with name=, a text is a text"
+    )
 
 
-def _question(text: object) -> str:
-    if not isinstance(text, str):
-        raise SettingError(f"question: is of type {type(text).__name__}\n  help: give one text; for several, search in a loop")
+def _question(text: str) -> str:
+    if not text.strip():
+        raise SettingError("question: is empty\n  help: ask something, in words of the documents or your own")
     return text
 
 
-def _number(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+def _number(name: str, value: int) -> int:
+    if value < 1:
         raise SettingError(f"{name}: `{value}` is not a number of results or tokens\n  help: give a whole number from 1")
     return value
-
-
-def _columns(columns: list[str] | None) -> list[str] | None:
-    if isinstance(columns, str):
-        raise SettingError(f"columns: `{columns}` is a single name\n  help: give a list of names")
-    return columns
-
-
-def _is_strict(quarantined: str) -> bool:
-    if quarantined not in ("raise", "warn"):
-        raise SettingError(f"quarantined: `{quarantined}` is not understood\n  help: use `raise` or `warn`")
-    return quarantined == "raise"
 
 
 class Chunker:
@@ -205,6 +202,7 @@ class Chunker:
         name: list[str] | None = None,
         quarantined: _OnQuarantine = "raise",
     ) -> list[list[Chunk]]: ...
+    @checked
     def chunk(
         self,
         source: Source | _Several,
@@ -214,9 +212,10 @@ class Chunker:
     ) -> list[Chunk] | list[list[Chunk]]:
         """Returns the chunks of a text, a file or a folder; for a list, the chunks of each. See `chunkmill.chunk`."""
         sources, names = _listed(source, name)
-        cut = self._native.cut_sources(sources, names, _is_strict(quarantined))
+        cut = self._native.cut_sources(sources, names, quarantined == "raise")
         return cut if isinstance(source, (list, tuple)) else cut[0]
 
+    @checked
     def chunk_to_arrow(
         self,
         source: Source | _Several,
@@ -226,8 +225,9 @@ class Chunker:
     ) -> Table:
         """Returns the same chunks as one table."""
         sources, names = _listed(source, name)
-        return self._native.cut_to_arrow(sources, names, _is_strict(quarantined))
+        return self._native.cut_to_arrow(sources, names, quarantined == "raise")
 
+    @checked
     def chunk_table(self, table: ArrowStream, *, embed: bool = False) -> Table:
         """Returns the chunks of the documents in a table. See `chunkmill.chunk_table`."""
         return self._native.cut_table(table, embed)
@@ -248,6 +248,7 @@ def chunk(
     quarantined: _OnQuarantine = "raise",
     **settings: Unpack[CuttingSettings],
 ) -> list[list[Chunk]]: ...
+@checked
 def chunk(
     source: Source | _Several,
     *,
@@ -268,6 +269,7 @@ def chunk(
     return Chunker(**settings).chunk(source, name=name, quarantined=quarantined)  # type: ignore[arg-type]  # pyright: ignore
 
 
+@checked
 def chunk_to_arrow(
     source: Source | _Several,
     *,
@@ -279,6 +281,7 @@ def chunk_to_arrow(
     return Chunker(**settings).chunk_to_arrow(source, name=name, quarantined=quarantined)
 
 
+@checked
 def chunk_table(table: ArrowStream, *, embed: bool = False, **settings: Unpack[CuttingSettings]) -> Table:
     """Returns the chunks of the documents in a table, as another table.
 
@@ -295,6 +298,7 @@ def chunk_table(table: ArrowStream, *, embed: bool = False, **settings: Unpack[C
 def count(text: str, **settings: Unpack[CuttingSettings]) -> int: ...
 @overload
 def count(text: list[str] | tuple[str, ...], **settings: Unpack[CuttingSettings]) -> list[int]: ...
+@checked
 def count(text: str | list[str] | tuple[str, ...], **settings: Unpack[CuttingSettings]) -> int | list[int]:
     """Returns the length of a text, or of each text in a list.
 
@@ -305,6 +309,7 @@ def count(text: str | list[str] | tuple[str, ...], **settings: Unpack[CuttingSet
     return _chunkmill.count(list(text), **settings)
 
 
+@checked
 def index(
     paths: StrPath | list[StrPath] | tuple[StrPath, ...],
     out: StrPath,
@@ -339,6 +344,7 @@ def index(
     )
 
 
+@checked
 def plan(
     paths: StrPath | list[StrPath] | tuple[StrPath, ...], out: StrPath, *, allow_shrink: bool = False, **settings: Unpack[CuttingSettings]
 ) -> Plan:
@@ -351,18 +357,21 @@ def plan(
 class Encoder:
     """A loaded model that turns texts into vectors."""
 
+    @checked
     def __init__(self, model: StrPath | None = None, /, **settings: Unpack[EncodingSettings]) -> None:
         if model is not None:
             settings["model"] = model
         self._native = _chunkmill.Encoder(**settings)
 
     @classmethod
+    @checked
     def for_dataset(cls, out: StrPath, **settings: Unpack[EncodingSettings]) -> Encoder:
         """Loads the model that made the vectors of a dataset, so questions can be compared with them."""
         encoder = cls.__new__(cls)
         encoder._native = _chunkmill.Encoder.of_dataset(os.fspath(out), **settings)
         return encoder
 
+    @checked
     def encode(
         self, texts: list[str] | tuple[str, ...], *, role: Literal["document", "query"] = "document"
     ) -> NDArray[np.float32]:
@@ -370,10 +379,6 @@ class Encoder:
 
         ``role`` matters for models that read documents and queries with different prompts.
         """
-        if role not in ("document", "query"):
-            raise SettingError(f"role: `{role}` is not understood\n  help: use `document` or `query`")
-        if isinstance(texts, str):
-            raise SettingError("texts: is a single text\n  help: give a list of texts")
         made = self._native.vectors(list(texts), role == "query")
         return np.frombuffer(made, dtype=np.float32).reshape(len(texts), self.dim)
 
@@ -408,6 +413,7 @@ class Encoder:
 class Dataset:
     """A snapshot of a dataset: later runs do not change what it reads."""
 
+    @checked
     def __init__(self, out: StrPath) -> None:
         self._out = os.fspath(out)
         self._native = _chunkmill.Dataset(self._out)
@@ -415,19 +421,25 @@ class Dataset:
     def __repr__(self) -> str:
         about = self.about()
         counts = about["counts"]
-        return f"Dataset({self._out}, {counts['documents']:,} documents, {counts['chunks']:,} chunks, {about['model']}, {about['spec']})"
+        return f"Dataset({self._out}, {counts['documents']:,} documents, {counts['chunks']:,} chunks, {about['model']})"
 
+    def _repr_html_(self) -> str:
+        return _show.dataset(self)
+
+    @checked
     def chunks(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``chunks``, or some of its columns."""
-        return self._native.table("chunks", _columns(columns))
+        return self._native.table("chunks", columns)
 
+    @checked
     def documents(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``documents``, or some of its columns."""
-        return self._native.table("documents", _columns(columns))
+        return self._native.table("documents", columns)
 
+    @checked
     def edges(self, columns: list[str] | None = None) -> Table:
         """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
-        return self._native.table("edges", _columns(columns))
+        return self._native.table("edges", columns)
 
     def vectors(self) -> NDArray[np.float32]:
         """Reads the vectors of all chunks into memory, one per row, in the order of the table `chunks`."""
@@ -437,6 +449,7 @@ class Dataset:
         """Returns a summary of its manifest: counts, chunk settings, model, versions."""
         return json.loads(self._native.about())  # type: ignore[no-any-return]
 
+    @checked
     def verify(self, corpus: StrPath | list[StrPath] | tuple[StrPath, ...] | None = None) -> Verification:
         """Checks that the dataset is intact; with ``corpus``, also that its documents match the corpus."""
         return Verification._of(  # pyright: ignore[reportPrivateUsage]
@@ -447,6 +460,7 @@ class Dataset:
 class Searcher:
     """A dataset opened for search. Its settings apply to all questions that do not override them."""
 
+    @checked
     def __init__(self, out: StrPath, **settings: Unpack[SearchingSettings]) -> None:
         self._out = os.fspath(out)
         self._native = _chunkmill.Searcher(self._out, **settings)
@@ -454,6 +468,7 @@ class Searcher:
     def __repr__(self) -> str:
         return f"Searcher({self._out}, {len(self):,} chunks)"
 
+    @checked
     def search(
         self,
         question: str,
@@ -477,6 +492,7 @@ class Searcher:
         found = self._native.search((_question(question), _number("k", k), place, min_score), **settings)
         return Hits(Hit(**hit) for hit in json.loads(found))
 
+    @checked
     def documents(
         self,
         question: str,
@@ -495,6 +511,7 @@ class Searcher:
         found = self._native.documents((_question(question), _number("k", k), place, min_score), **settings)
         return DocumentHits(DocumentHit._of(hit) for hit in json.loads(found))  # pyright: ignore[reportPrivateUsage]
 
+    @checked
     def context(
         self,
         question: str,
@@ -527,3 +544,18 @@ def _place(*filters: str | list[str] | None) -> list[list[str]]:
 def settings() -> list[dict[str, Any]]:
     """Returns all settings: ``name``, ``table`` in a settings file, JSON ``schema`` of the value, and ``help``."""
     return json.loads(_chunkmill.settings())  # type: ignore[no-any-return]
+
+
+if not TYPE_CHECKING:
+    # Type checkers would accept any name.
+
+    def __getattr__(name: str) -> Any:
+        """Imports the evaluation when it is first used."""
+        if name == "evaluate":
+            return importlib.import_module(".evaluate", __name__)
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
+
+
+def __dir__() -> list[str]:
+    """The public names: what is imported is not shown."""
+    return [*__all__, "evaluate", "integrations"]

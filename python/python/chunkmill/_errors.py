@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from ._words import in_python
+
 
 class Error(Exception):
     """Base class of all errors of chunkmill."""
+
+    def __init__(self, message: str = "") -> None:
+        # The messages of the library name the flags of the program.
+        super().__init__(in_python(message))
 
 
 class SettingError(Error, ValueError):

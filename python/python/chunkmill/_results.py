@@ -1,19 +1,32 @@
-"""Reports, hits and contexts, as plain data classes. Notebooks show them as tables."""
+"""Reports, hits and contexts, as plain data classes. Each shows itself on one line, and in notebooks as a table."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _show
+from ._words import in_python
 
 
 def no_attribute(self: object, name: str) -> object:
     """What a chunk or a hit answers when it is asked for a name that it does not have."""
     meant = "; did you mean `content`?" if name == "text" else ""
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}", name=name, obj=self)
+
+
+SHOWN = 3
+"""Number of documents that a list names in its representation."""
+
+
+def _line(of: object, *parts: object) -> str:
+    """Returns the representation of something, on one short line."""
+    return f"{type(of).__name__}({', '.join(_show.short(part, 48) for part in parts if part != '')})"
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class Quarantined:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DocumentList:
     """Some documents: how many, and which."""
 
@@ -72,8 +85,13 @@ class DocumentList:
         """The ids that are known."""
         return iter(self.first)
 
+    def __repr__(self) -> str:
+        more = ["…"] if self.count > SHOWN else []
+        ids = _show.short(", ".join([*self.first[:SHOWN], *more]))
+        return f"DocumentList({self.count}{': ' if ids else ''}{ids})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Changes:
     """The documents of a corpus, compared with the dataset before."""
 
@@ -95,6 +113,14 @@ class Changes:
         lists = {name: DocumentList._of(read[name]) for name in ("new", "changed", "deleted")}
         return cls(**read | lists)
 
+    def __str__(self) -> str:
+        """How many documents are new, changed and so on, in words."""
+        counts = {"new": len(self.new), "changed": len(self.changed), "deleted": len(self.deleted), "unchanged": self.unchanged}
+        return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+    def __repr__(self) -> str:
+        return f"Changes({self})"
+
 
 @dataclass(frozen=True)
 class ChunkChanges:
@@ -108,7 +134,7 @@ class ChunkChanges:
     kept: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OtherFiles:
     """Files that are no documents, because no glob of ``include`` takes them."""
 
@@ -122,14 +148,17 @@ class OtherFiles:
 
     @classmethod
     def _of(cls, read: dict[str, Any], text: str) -> OtherFiles:
-        return cls(read["count"], read["types"], tuple(read["first"]), text)
+        return cls(read["count"], read["types"], tuple(read["first"]), text if read["count"] else "no files of other types")
 
     def __str__(self) -> str:
         """How many they are and of which types, in words."""
         return self.text
 
+    def __repr__(self) -> str:
+        return f"OtherFiles({_show.short(self.text)})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """The estimated work of a job, from a sample of the documents and a short trial of the model."""
 
@@ -147,8 +176,15 @@ class Estimate:
     seconds_static: float
     """Time with a static model, which is a table of vectors."""
 
+    def __str__(self) -> str:
+        """What is to be embedded, and how long it takes, in words."""
+        return f"{_show.count(self.documents, 'document')} to embed, {_show.count(self.chunks, 'chunk')}, about {self.seconds:.0f} s"
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return f"Estimate({self})"
+
+
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What indexing would do."""
 
@@ -164,6 +200,12 @@ class Plan:
             Estimate(**read["estimate"]),
             OtherFiles._of(read["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         )
+
+    def __repr__(self) -> str:
+        return f"Plan({self.changes}; {self.estimate})"
+
+    def _repr_html_(self) -> str:
+        return _show.plan(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,8 +238,8 @@ class Report:
     """Files that were left out because of their type."""
     malformed_front_matter: int
     """Number of documents whose front matter is not valid and was read line by line."""
-    chunks_kept: int
-    """Number of chunks in reused parts, or with vectors from the previous snapshot."""
+    chunks_reused: int
+    """Number of chunks that were not embedded again: in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int
     """Number of distinct texts that the model read."""
     texts_cached: int
@@ -216,6 +258,8 @@ class Report:
     model_fingerprint: str
     quarantine: tuple[Quarantined, ...] = ()
     """Every document that is not indexed, with the reason."""
+    truncation: str | None = None
+    """How many chunks the model truncated and what helps, in words; ``None`` if it truncated none."""
 
     @classmethod
     def _of(cls, text: str) -> Report:
@@ -227,7 +271,8 @@ class Report:
             "chunk_changes": None if chunks is None else ChunkChanges(**chunks),
             "other_files": OtherFiles._of(summary["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         }
-        return cls(**summary, quarantine=tuple(Quarantined(**row) for row in read["quarantine"]))
+        quarantine = tuple(Quarantined(**row) for row in read["quarantine"])
+        return cls(**summary, quarantine=quarantine, truncation=read["truncation"] and in_python(read["truncation"]))
 
     def _lines(self) -> list[tuple[str, str]]:
         """What most people want to know, each with its name."""
@@ -241,8 +286,8 @@ class Report:
             lines.append(("", f"chunks: {chunks.added:,} added, {chunks.removed:,} removed, {chunks.kept:,} kept"))
         if others.count:
             lines.append(("left out", str(others)))
-        if self.truncated:
-            lines.append(("truncated", f"{self.truncated:,} chunks"))
+        if self.truncation:
+            lines.append(("truncated", self.truncation))
         lines += [("quarantined", f"{row.doc_id}: {row.reason}") for row in self.quarantine[:10]]
         lines += [("settings", self.spec), ("model", self.model), ("time", f"{self.seconds:.1f} s")]
         return lines
@@ -255,7 +300,7 @@ class Report:
         return _show.report(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hit:
     """A chunk that was found."""
 
@@ -283,12 +328,18 @@ class Hit:
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
     """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
 
+    def __repr__(self) -> str:
+        return _line(self, self.rank, f"{self.score:.4g}", self.citation, self.header_path)
+
+    def _repr_html_(self) -> str:
+        return _show.hits([self])
+
     if not TYPE_CHECKING:
         # Type checkers would accept any name.
         __getattr__ = no_attribute
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DocumentHit:
     """A document that was found by its chunks."""
 
@@ -313,6 +364,12 @@ class DocumentHit:
     def _of(cls, read: dict[str, Any]) -> DocumentHit:
         return cls(**read | {"chunks": tuple(Hit(**hit) for hit in read["chunks"])})
 
+    def __repr__(self) -> str:
+        return _line(self, self.rank, f"{self.score:.4g}", self.path, f"{_show.count(len(self.chunks), 'chunk')} found")
+
+    def _repr_html_(self) -> str:
+        return _show.documents([self])
+
 
 class Hits(list[Hit]):
     """Chunks that were found, best first: a list that notebooks show as a table."""
@@ -328,7 +385,7 @@ class DocumentHits(list[DocumentHit]):
         return _show.documents(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Passage:
     """A passage of one document in a context."""
 
@@ -349,8 +406,11 @@ class Passage:
     """Whether its end was cut off because nothing would have fit otherwise."""
     content: str
 
+    def __repr__(self) -> str:
+        return _line(self, self.number, self.citation, self.header_path)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Context:
     """Passages that fit a token budget."""
 
@@ -367,6 +427,9 @@ class Context:
     def _of(cls, text: str) -> Context:
         read = json.loads(text)
         return cls(**read | {"passages": tuple(Passage(**passage) for passage in read["passages"])})
+
+    def __repr__(self) -> str:
+        return f"Context({_show.numbers(self)})"
 
     def _repr_html_(self) -> str:
         return _show.context(self)
@@ -404,10 +467,35 @@ class Verification:
     def __repr__(self) -> str:
         """Whether the dataset is intact, and the numbers."""
         numbers = f"files={self.files}, rows={self.rows}, bytes={self.bytes}, notes={len(self.notes)}"
-        return f"Verification(ok={self.ok}, {numbers}, found={self.found})"
+        return f"Verification(ok={self.ok}, {numbers}, found={_show.short(self.found)})"
+
+    def _repr_html_(self) -> str:
+        return _show.verification(self)
 
     @classmethod
     def _of(cls, text: str) -> Verification:
         read = json.loads(text)
         lists = {key: tuple(Finding(**finding) for finding in read[key]) for key in ("findings", "notes")}
         return cls(**read | lists)
+
+
+def _document() -> None:
+    """Lists the fields of each class, and what is written below them, where `help` shows it: in its docstring."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[__name__]))
+    except OSError:
+        # The package was installed without its sources.
+        return
+    for of in tree.body:
+        if not isinstance(of, ast.ClassDef) or not is_dataclass(globals()[of.name]):
+            continue
+        lines: list[str] = []
+        for field, after in zip(of.body, [*of.body[1:], None]):
+            if isinstance(field, ast.AnnAssign):
+                lines.append(f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}")
+                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                    lines.append(f"        {' '.join(str(after.value.value).split())}")
+        globals()[of.name].__doc__ = f"{ast.get_docstring(of)}\n\nAttributes:\n" + "\n".join(lines)
+
+
+_document()

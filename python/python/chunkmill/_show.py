@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._chunkmill import Table
-    from ._results import Context, DocumentHit, Hit, Report
+    from . import Dataset
+    from ._chunkmill import Chunk, Table
+    from ._results import Context, DocumentHit, Hit, Plan, Report, Verification
 
 ROWS = 10
 """Number of rows that are shown of a table."""
@@ -25,6 +26,11 @@ def short(value: object, most: int = CELL) -> str:
     """Returns a value on one line, cut."""
     text = " ".join(str(value).split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def count(number: int, noun: str) -> str:
+    """Returns a number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def rows(names: Sequence[str], values: Iterable[Sequence[object]], most: int = CELL) -> str:
@@ -46,12 +52,43 @@ def table(table: Table) -> str:
     names = table.column_names
     shown = rows(names, ([row[name] for name in names] for row in islice(table, ROWS)))
     more = f", the first {ROWS} are shown" if len(table) > ROWS else ""
-    return f"{shown}<p>{len(table):,} rows{more}</p>"
+    return f"{shown}<p>{count(len(table), 'row')}{more}</p>"
 
 
 def report(report: Report) -> str:
     """Shows the result of a job."""
     return rows(["", ""], report._lines(), TEXT)  # pyright: ignore[reportPrivateUsage]
+
+
+def plan(plan: Plan) -> str:
+    """Shows what indexing would do."""
+    named = [("new", plan.changes.new), ("changed", plan.changes.changed), ("deleted", plan.changes.deleted)]
+    lines = [("documents", str(plan.changes)), *((name, ", ".join(documents)) for name, documents in named if len(documents))]
+    if plan.other_files.count:
+        lines.append(("left out", str(plan.other_files)))
+    return rows(["", ""], [*lines, ("work", str(plan.estimate))], TEXT)
+
+
+def dataset(dataset: Dataset) -> str:
+    """Shows what a dataset is made of."""
+    about = dataset.about()
+    counts = [(name.replace("_", " "), f"{count:,}") for name, count in about["counts"].items() if isinstance(count, int)]
+    return rows(["", ""], [*counts, ("settings", about["spec"]), ("model", about["model"])], TEXT)
+
+
+def verification(found: Verification) -> str:
+    """Shows whether a dataset is intact."""
+    said = paragraph(repr(found))
+    problems = [("problem", of) for of in found.findings[:ROWS]] + [("note", of) for of in found.notes[:ROWS]]
+    if not problems:
+        return said
+    return said + rows(["", "file", "", "what to do"], ((kind, of.file, of.problem, of.help) for kind, of in problems), TEXT)
+
+
+def chunk(chunk: Chunk) -> str:
+    """Shows a chunk."""
+    place = f"{chunk.path}:{chunk.start_line}-{chunk.end_line}"
+    return rows(["place", "headings", "tokens", "text"], [(place, chunk.header_path, chunk.n_tokens, own(chunk))], TEXT)
 
 
 def hits(hits: Iterable[Hit]) -> str:
@@ -60,8 +97,8 @@ def hits(hits: Iterable[Hit]) -> str:
     return rows(names, ((hit.rank, f"{hit.score:.2f}", hit.citation, hit.header_path, own(hit)) for hit in hits), TEXT)
 
 
-def own(hit: Hit) -> str:
-    """Returns the text of a hit without what it repeats before its own."""
+def own(hit: Hit | Chunk) -> str:
+    """Returns the text of a hit or a chunk without what it repeats before its own."""
     return hit.content.encode()[hit.prefix_len :].decode(errors="replace")
 
 
@@ -71,8 +108,11 @@ def documents(found: Iterable[DocumentHit]) -> str:
     return rows(names, ((hit.rank, f"{hit.score:.4f}", hit.path, hit.title or "", len(hit.chunks)) for hit in found))
 
 
+def numbers(context: Context) -> str:
+    """Says how large a context is."""
+    return f"{context.tokens:,} of {count(context.budget, 'token')}, {count(len(context.passages), 'passage')}"
+
+
 def context(context: Context) -> str:
     """Shows a context as its reader gets it."""
-    passages = f"{len(context.passages)} passage{'' if len(context.passages) == 1 else 's'}"
-    head = f"{context.tokens:,} of {context.budget:,} tokens, {passages}"
-    return f'<p>{head}</p><pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">{escape(context.text)}</pre>'
+    return f'<p>{numbers(context)}</p><pre style="white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">{escape(context.text)}</pre>'

@@ -7,19 +7,23 @@ like its flags.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from . import _show
+from . import _chunkmill, _show
+from ._arguments import checked
 from ._errors import Error, SettingError
 from ._paths import StrPath
 from ._progress import stream
+from ._words import in_python
 
 __all__ = ["Advice", "Gate", "Run", "baseline", "gate", "recommend", "sweep"]
 
@@ -27,9 +31,14 @@ __all__ = ["Advice", "Gate", "Run", "baseline", "gate", "recommend", "sweep"]
 _OUTCOMES = {"f": "found", "s": "split", "p": "part", "m": "missed", "u": "unreachable", "-": "document", "n": "no answer"}
 
 
+_WARNING = " WARN "
+"""The beginning of a line with a warning of the program."""
+
+
 class Run:
     """A finished sweep: its folder, and what is in its ``report.json``."""
 
+    @checked
     def __init__(self, folder: StrPath) -> None:
         self.folder = Path(folder)
         file = self.folder / "report.json"
@@ -53,7 +62,7 @@ class Run:
         """The advice: what to use, what you gain, what it costs, how sure that is, what to do next, and what to know."""
         advice = (self.report["verdict"] or {}).get("advice", {})
         named = [advice.get(name) for name in ("headline", "gain", "cost", "certainty", "next")]
-        return [sentence for sentence in [*named, *advice.get("caveats", [])] if sentence]
+        return [in_python(sentence) for sentence in [*named, *advice.get("caveats", [])] if sentence]
 
     @property
     def verdict(self) -> str:
@@ -92,6 +101,7 @@ class Run:
             "index_seconds": (index.get("seconds") or {}).get("median"),
         }
 
+    @checked
     def questions(self, metric: str | None = None) -> list[dict[str, Any]]:
         """One row for each question and setting, with the value of a metric: the one that decides, if none is named.
 
@@ -101,7 +111,7 @@ class Run:
         metric = metric or self.metric
         known = [of["name"] for of in self.report["metrics"]]
         if metric not in known:
-            raise SettingError(f"metric: there is no metric `{metric}`\n  help: one of: {', '.join(known)}")
+            raise SettingError(f"metric: there is no metric `{metric}`\n  help: {_chunkmill.one_of(metric, known)}")
         asked = self.report["queries"]
         return [
             {"id": question["id"], "question": question["text"], "name": cell["id"], "value": value, "outcome": _OUTCOMES.get(letter)}
@@ -174,27 +184,38 @@ class Gate:
         return shown + (_show.rows(["setting", "metric", "", ""], rows) if rows else "")
 
 
+@checked
 def sweep(labels: StrPath, grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | StrPath, out: StrPath, **settings: Any) -> Run:
     """Measures every combination of some settings against labelled questions.
 
     ``labels`` is a folder with ``queries.jsonl`` and ``corpus``. ``grid`` has lists of values by setting
     (``{"max": [128, 256], "mode": "hybrid"}``), or is a list of such grids, or a TOML file with a whole sweep.
-    ``out`` is the folder of the run; an interrupted run resumes.
+    ``out`` is the folder of the run; an interrupted run resumes. A report there that this run replaces, and whose
+    figures it will not have, is named in the log: use another folder to keep both.
     """
+    if isinstance(grid, (str, os.PathLike)):
+        _run("sweep", "--labels", labels, "--sweep", grid, "--output", out, **settings)
+        return Run(out)
+    text = _toml([grid] if isinstance(grid, Mapping) else grid)
     with tempfile.TemporaryDirectory() as folder:
-        if isinstance(grid, (str, os.PathLike)):
-            file = Path(grid)
-        else:
-            file = Path(folder) / "sweep.toml"
-            file.write_text(_toml([grid] if isinstance(grid, Mapping) else grid), encoding="utf-8")
-        _run("sweep", "--labels", labels, "--sweep", file, "--output", out, **settings)
+        file = Path(folder) / "sweep.toml"
+        file.write_text(text, encoding="utf-8")
+        try:
+            _run("sweep", "--labels", labels, "--sweep", file, "--output", out, **settings)
+        except Error as error:
+            # Nobody knows this file.
+            raise type(error)(str(error).replace(f"{file}: ", "").replace(str(file), "grid")) from None
     return Run(out)
 
 
+@checked
 def recommend(
     documents: StrPath, out: StrPath, *, questions: StrPath | None = None, minutes: int = 10, **settings: Any
 ) -> Advice:
     """Finds settings for documents.
+
+    ``out`` is the folder of the result; an interrupted run resumes. A report there that this run replaces, and whose
+    figures it will not have, is named in the log.
 
     Without questions, some are made up, which is good for a first look only. ``questions`` is a file of them with their
     evidence, like ``queries.jsonl``; questions without evidence are labelled in a terminal, by the program.
@@ -204,6 +225,7 @@ def recommend(
     return Advice(out)
 
 
+@checked
 def gate(run: Run | StrPath, baseline: StrPath, **limits: Any) -> Gate:
     """Compares a run with a baseline: has a question lost its evidence, or is less found?
 
@@ -213,6 +235,7 @@ def gate(run: Run | StrPath, baseline: StrPath, **limits: Any) -> Gate:
     return Gate(json.loads(_run("gate", folder, "--baseline", baseline, "--json", fails=True, **limits)))
 
 
+@checked
 def baseline(run: Run | StrPath, out: StrPath) -> Path:
     """Writes what `gate` needs of a run into one file."""
     folder = run.folder if isinstance(run, Run) else run
@@ -221,8 +244,31 @@ def baseline(run: Run | StrPath, out: StrPath) -> Path:
 
 
 def _toml(grids: Sequence[Mapping[str, Any]]) -> str:
-    # Texts, numbers, bools and lists of them are written alike in TOML and JSON.
-    return "".join("[[grid]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in grid.items()) for grid in grids)
+    if not grids:
+        raise SettingError("grid: is empty\n  help: give lists of values by setting, like {'max': [128, 256]}")
+    return "".join("[[grid]]\n" + "".join(f"{_key(key)} = {_value(key, value)}\n" for key, value in grid.items()) for grid in grids)
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise SettingError(f"grid: {key!r} is not the name of a setting\n  help: write {{'max': [128, 256]}}")
+    return json.dumps(key)
+
+
+def _value(key: str, value: Any) -> str:
+    """Writes a value, or a list of them, as TOML: texts, numbers and bools are as in JSON."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, (str, bool)):
+        return json.dumps(value)
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping)):
+        return f"[{', '.join(_value(key, part) for part in value)}]"
+    problem = f"`{key}` has a value of type {type(value).__name__}"
+    raise SettingError(f"grid: {problem}\n  help: give a text, a number, a bool, or a list of them; leave out what has no value")
 
 
 def _program() -> str:
@@ -252,8 +298,10 @@ def _run(command: str, *arguments: StrPath, fails: bool = False, **settings: Any
                 for text in program.stderr:
                     if error or text.startswith("error: "):
                         error.append(text)
+                    elif text.startswith(_WARNING):
+                        logging.getLogger("chunkmill").warning("%s", in_python(text.removeprefix(_WARNING).rstrip()))
                     else:
-                        print(text, file=stream(), end="", flush=True)
+                        print(in_python(text), file=stream(), end="", flush=True)
             except BaseException:
                 program.kill()
                 raise
@@ -270,3 +318,8 @@ def _written(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def __dir__() -> list[str]:
+    """The public names: what is imported is not shown."""
+    return list(__all__)

@@ -1,4 +1,4 @@
-//! What chunkmill itself writes below a root. A dataset contains a card, `README.md`, which describes chunks and is no
+//! The folders that chunkmill itself writes below a root. A dataset contains a card, `README.md`, which describes chunks and is no
 //! document of the corpus; a set of labels contains the documents once more. Their folders are passed over.
 
 use std::fs::{self, File};
@@ -8,11 +8,11 @@ use std::path::Path;
 /// A kind of folder that chunkmill writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OwnFolder {
-    /// What it is, with its article.
+    /// Its name, with an article.
     pub(super) name: &'static str,
     /// Name of the file that tells.
     file: &'static str,
-    /// What is among the first bytes of that file.
+    /// Fields among the first bytes of that file.
     fields: &'static [&'static [u8]],
 }
 

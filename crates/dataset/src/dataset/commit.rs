@@ -57,6 +57,8 @@ pub(crate) struct Staging {
     present: Present,
     /// The lock, which an object store does not have. Without it, another run may be writing.
     lock: Option<Lock>,
+    /// The folders that were made for the dataset, innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl Staging {
@@ -66,14 +68,14 @@ impl Staging {
     /// [`Error::Setting`] if there is a file of that name; [`Error::Dataset`] if the folder contains anything
     /// other than a dataset, or a newer one; [`Error::Locked`] if another process is writing to it; [`Error::Io`].
     pub(crate) fn open(root: &Location) -> Result<Self> {
-        make_root(root)?;
+        let made = make_root(root)?;
         let lock = Lock::take(root)?;
         let version = root.version(manifest::FILE)?;
         let workspace = Workspace::new(root.clone(), STAGING);
         check_folder(root, workspace.folder())?;
         let (finished, adopted, present) = (BTreeMap::new(), Vec::new(), Present::default());
         let root = root.clone();
-        let mut staging = Self { root, version, workspace, finished, adopted, present, lock };
+        let mut staging = Self { root, version, workspace, finished, adopted, present, lock, made };
         staging.end_commit()?;
         staging.present.look(&staging.root, staging.root.path())?;
         if staging.workspace.files() == staging.root.path() {
@@ -326,6 +328,28 @@ impl Staging {
     }
 }
 
+impl Drop for Staging {
+    /// Removes the folders that were made for a run, if the run has left nothing in them that the next one can use. This
+    /// is housekeeping: a folder that cannot be removed stays.
+    fn drop(&mut self) {
+        if self.made.is_empty() {
+            return;
+        }
+        let (storage, staged) = (self.storage(), self.workspace.folder());
+        let is_new = matches!(storage.find(&self.root.join(manifest::FILE)), Ok(None));
+        // A part without documents was no work.
+        let is_work = |finished: &PartReceipt| finished.part.record.counts.discovered > 0;
+        if is_new && receipts(storage, staged).is_ok_and(|finished| !finished.iter().any(is_work)) {
+            let _ = storage.remove_dir_all(staged);
+        }
+        // Its file is in the folder.
+        drop(self.lock.take());
+        for folder in &self.made {
+            let _ = self.storage().remove_empty_dir(folder);
+        }
+    }
+}
+
 /// Returns the folder where the list and the card of a snapshot wait for its commit.
 fn pending_folder(root: &Location, manifest: &[u8]) -> PathBuf {
     root.join(STAGING).join(&blake3::hash(manifest).to_hex()[..32])
@@ -426,8 +450,9 @@ fn folders(root: &Location, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().filter(|entry| entry.is_folder).map(|entry| entry.path).collect())
 }
 
-/// Creates the dataset's folder, or checks that the existing one may be written to.
-fn make_root(root: &Location) -> Result<()> {
+/// Creates the dataset's folder, or checks that the existing one may be written to. Returns the folders that it made,
+/// innermost first; an object store has none.
+fn make_root(root: &Location) -> Result<Vec<PathBuf>> {
     let found = root.storage().find(root.path()).map_err(Error::io("look for", root.path()))?;
     if found.as_ref().is_some_and(|entry| !entry.is_folder) {
         return Err(Error::setting("output", format!("{root} is a file"), "name an empty or new folder with -o"));
@@ -441,14 +466,17 @@ fn make_root(root: &Location) -> Result<()> {
     }
     Manifest::refuse_newer(root)?;
     if found.is_some() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let path = root.path();
+    let is_absent = |path: &&Path| !path.as_os_str().is_empty() && matches!(root.storage().find(path), Ok(None));
+    let absent = path.ancestors().filter(|_| !root.is_in_object_store()).take_while(is_absent);
+    let made = absent.map(Path::to_owned).collect();
     root.storage().create_dir_all(path).map_err(Error::io("create", path))?;
     // We may not be allowed to open the parent folder. Then the new entry is as durable as the system makes it.
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = root.storage().sync_dir(above);
-    Ok(())
+    Ok(made)
 }
 
 /// Returns the files in the table folders that look like data files but are not among `files`.

@@ -59,7 +59,7 @@ pub(super) struct Builder<'a> {
 #[derive(Default)]
 pub(super) struct BuildResult {
     pub(super) parts: Vec<(usize, Part)>,
-    pub(super) chunks_kept: u64,
+    pub(super) chunks_reused: u64,
     pub(super) texts_embedded: usize,
     pub(super) texts_cached: usize,
     pub(super) tokens_read: usize,
@@ -280,7 +280,7 @@ impl Builder<'_> {
                 Some(earlier) => earlier.vectors(block.continued.iter().chain(&block.documents), &block.chunks),
                 None => block.chunks.iter().map(|_| None).collect(),
             };
-            total.chunks_kept += kept.iter().flatten().count() as u64;
+            total.chunks_reused += kept.iter().flatten().count() as u64;
             let mut is_new = kept.iter().map(Option::is_none);
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
             let embedded = match self.job.spec.pooling() {

@@ -24,7 +24,7 @@ pub struct Report {
     /// Ids of the documents whose front matter is not valid, see [`MALFORMED_FRONT_MATTER`](chunkmill_text::document::MALFORMED_FRONT_MATTER).
     pub malformed_front_matter: Vec<String>,
     /// Number of chunks in reused parts, or with vectors from the previous snapshot.
-    pub chunks_kept: u64,
+    pub chunks_reused: u64,
     /// Number of distinct texts that were embedded.
     pub texts_embedded: usize,
     /// Number of distinct texts whose vectors were in the cache.

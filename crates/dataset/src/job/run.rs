@@ -72,10 +72,10 @@ pub fn run(
     for (&index, part) in staging.finished() {
         finished[index] = Some(part.clone());
     }
-    let mut chunks_kept = 0;
+    let mut chunks_reused = 0;
     for (work, part) in parts.iter().zip(&finished) {
         let Some(Counts { discovered, chunks, .. }) = part.as_ref().map(|part| part.record.counts) else { continue };
-        chunks_kept += chunks;
+        chunks_reused += chunks;
         watch(Event::Kept { documents: discovered, bytes: work.bytes(), chunks });
     }
 
@@ -105,7 +105,7 @@ pub fn run(
         quarantined,
         is_update,
         other_files,
-        chunks_kept: chunks_kept + built.chunks_kept,
+        chunks_reused: chunks_reused + built.chunks_reused,
         texts_embedded: built.texts_embedded,
         texts_cached: built.texts_cached,
         tokens_read: built.tokens_read,

@@ -544,7 +544,7 @@ fn report(
     chunks: Option<ChunkChanges>,
     elapsed: Duration,
 ) -> Result<Report> {
-    let (chunks_kept, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
+    let (chunks_reused, stages) = (manifest.counts.chunks, [Duration::ZERO, Duration::ZERO, elapsed]);
     let (texts_embedded, texts_cached, tokens_read) = (0, 0, 0);
     Ok(Report {
         malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
@@ -554,7 +554,7 @@ fn report(
         documents: plan.documents.clone(),
         chunks,
         other_files: plan.other_files.clone(),
-        chunks_kept,
+        chunks_reused,
         texts_embedded,
         texts_cached,
         tokens_read,

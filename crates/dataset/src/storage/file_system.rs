@@ -33,6 +33,10 @@ impl Storage for FileSystem {
         absent_is_fine(fs::remove_dir_all(path))
     }
 
+    fn remove_empty_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
     /// Only Unix can sync a folder, and only Unix needs it.
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }

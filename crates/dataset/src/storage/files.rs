@@ -53,6 +53,14 @@ pub trait Storage: Debug + Send + Sync {
     /// The system's.
     fn remove_dir_all(&self, path: &Path) -> io::Result<()>;
 
+    /// Removes a folder that has nothing in it; an object store has none of its own.
+    ///
+    /// # Errors
+    /// The system's, also if something is in it.
+    fn remove_empty_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Makes the names in a folder durable: files created in it, renamed into it or removed from it.
     ///
     /// # Errors

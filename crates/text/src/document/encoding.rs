@@ -11,8 +11,23 @@ use chunkmill_base::error::Skip;
 use super::format::{Format, Language};
 use super::source_map::{SourceMap, Width};
 
-/// A text may contain a stray NUL; a file with more than one in this many bytes is something else.
-const BYTES_PER_NUL: usize = 1000;
+/// A text may contain a stray NUL or another control character; a file with more than one in this many bytes is
+/// something else.
+const BYTES_PER_CONTROL: usize = 1000;
+
+/// The first bytes of files that are neither text nor documents.
+const SIGNS: [(&[u8], &str); 10] = [
+    (b"\x89PNG\r\n\x1a\n", "is a PNG image"),
+    (b"\xFF\xD8\xFF", "is a JPEG image"),
+    (b"GIF8", "is a GIF image"),
+    (b"RIFF", "is a WebP image, a sound or a film"),
+    (b"II*\0", "is a TIFF image"),
+    (b"MM\0*", "is a TIFF image"),
+    (b"\x1F\x8B", "is a gzip archive"),
+    (b"\x28\xB5\x2F\xFD", "is compressed with Zstandard"),
+    (b"7z\xBC\xAF\x27\x1C", "is a 7-Zip archive"),
+    (b"\x7FELF", "is a program"),
+];
 
 /// Number of bytes in which a declaration is searched.
 const MAX_DECLARATION: usize = 1024;
@@ -28,10 +43,13 @@ pub(super) fn decode(bytes: Vec<u8>, format: Format) -> Result<(String, SourceMa
         [b'P', b'K', 3, 4, ..] => Err(Skip::Format { format: "an Office file or another ZIP archive" }),
         [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Skip::Format { format: "an Office file" }),
         _ => match nuls(&bytes) {
-            Some(reason) => Err(reason),
-            None => String::from_utf8(bytes)
-                .map(|text| (text, SourceMap::default()))
-                .or_else(|error| declared(error.as_bytes(), format, error.utf8_error().valid_up_to())),
+            Some(reason) => Err(signed(&bytes).unwrap_or(reason)),
+            None => String::from_utf8(bytes).map(|text| (text, SourceMap::default())).or_else(|error| {
+                match not_text(error.as_bytes()) {
+                    Some(reason) => Err(reason),
+                    None => declared(error.as_bytes(), format, error.utf8_error().valid_up_to()),
+                }
+            }),
         },
     }
 }
@@ -46,7 +64,7 @@ fn nuls(bytes: &[u8]) -> Option<Skip> {
     let mut at = [0_usize; 4];
     memchr::memchr_iter(0, bytes).for_each(|nul| at[nul % 4] += 1);
     let all: usize = at.iter().sum();
-    if all * BYTES_PER_NUL <= bytes.len() {
+    if all * BYTES_PER_CONTROL <= bytes.len() {
         return None;
     }
     // Almost all, because a few characters have them elsewhere.
@@ -64,6 +82,23 @@ fn nuls(bytes: &[u8]) -> Option<Skip> {
         unmarked("UTF-16BE")
     } else {
         Skip::Binary { nuls: all }
+    })
+}
+
+/// Returns what a file is by its first bytes.
+fn signed(bytes: &[u8]) -> Option<Skip> {
+    SIGNS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, sign)| Skip::NotText { sign })
+}
+
+/// Returns what a file is that is not UTF-8 and would not be text in any other encoding: those of single bytes, and
+/// those of East Asia, use the control characters for nothing else.
+fn not_text(bytes: &[u8]) -> Option<Skip> {
+    // White space, the end of a file, and the escapes of terminals and of ISO 2022.
+    let is_control = |byte: &&u8| byte.is_ascii_control() && !matches!(byte, b'\t'..=b'\r' | 0x1A | 0x1B);
+    signed(bytes).or_else(|| match memchr::memchr_iter(0, bytes).count() {
+        0 if bytes.iter().filter(is_control).count() * BYTES_PER_CONTROL <= bytes.len() => None,
+        0 => Some(Skip::NotText { sign: "contains control characters" }),
+        nuls => Some(Skip::Binary { nuls }),
     })
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::error::{Error, Result};
-use chunkmill::value::choices;
+use chunkmill::value::one_of;
 use serde::Deserialize;
 
 use crate::data::report::Report;
@@ -87,7 +87,7 @@ impl Thresholds {
             return Err(Error::setting(
                 "max_drop",
                 format!("the baseline has no metric `{unknown}`"),
-                format!("it has {}", choices(unknown, &known)),
+                one_of(unknown, &known),
             ));
         }
         let mut drops: BTreeMap<&str, f64> = self.max_drop.iter().map(|(name, &drop)| (name.as_str(), drop)).collect();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use chunkmill::document::{Document, Format};
 use chunkmill::error::{Error, Result};
-use chunkmill::value::choices;
+use chunkmill::value::one_of;
 use serde_json::{Value, json};
 
 use super::alike::{AskedBefore, distinct};
@@ -217,7 +217,7 @@ fn table(
             Some(name) => format!("has no column `{name}`"),
             None => "has no column that is named like a question".to_owned(),
         };
-        let help = format!("name it with --column: {}", choices(wanted, &names));
+        let help = format!("name it with --column; {}", one_of(wanted, &names));
         return Err(Error::setting(file.display().to_string(), problem, help));
     }
     Ok(())

@@ -37,7 +37,7 @@ class ChunkmillTextSplitter(TextSplitter):
 
     def split_text(self, text: str) -> list[str]:
         """Returns the contents of a text's chunks."""
-        return [chunk.content for chunk in self._chunker.chunk(text)]
+        return [chunk.content for chunk in self._chunker.chunk(text, name="text.md")]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Returns a document for each chunk. All texts are cut in parallel."""
