@@ -219,8 +219,8 @@ mod tests {
             "sure  one two\n      three\n      four\nnext  five"
         );
         assert_eq!(
-            wrapped("  left out  3 pdf\n    more words", Some(15)),
-            "  left out  3\n            pdf\n    more words"
+            wrapped("  left out  three of 3 pdf\n    more words", Some(25)),
+            "  left out  three of 3\n            pdf\n    more words"
         );
         assert_eq!(wrapped("    more words", Some(12)), "    more\n    words");
         assert_eq!(wrapped(text, None), text);
