@@ -42,6 +42,7 @@ def test_the_report_lists_what_is_not_indexed(documents: Documents, tmp_path: Pa
     assert (report.discovered, report.documents, report.quarantined) == (2, 1, 1)
     [document] = report.quarantine
     assert (document.doc_id, document.collection, document.code) == ("manual:b.md", "manual", "encoding")
+    assert document.content_hash is not None and len(document.content_hash) == 64
     assert report.seconds > 0
 
 

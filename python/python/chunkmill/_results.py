@@ -63,6 +63,8 @@ class Quarantined:
     code: str
     """A short stable word for the reason."""
     reason: str
+    content_hash: str | None = None
+    """BLAKE3 of the bytes that were read; ``None`` if nothing was read."""
 
 
 @dataclass(frozen=True, repr=False)
