@@ -1,5 +1,5 @@
-//! The folders that chunkmill itself writes below a root. A dataset contains a card, `README.md`, which describes chunks and is no
-//! document of the corpus; a set of labels contains the documents once more. Their folders are passed over.
+//! The folders that chunkmill itself writes below a root. A dataset contains a card, `README.md`, which describes chunks
+//! and is no document of the corpus; a set of labels contains the documents once more. Their folders are passed over.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OwnFolder {
     /// Its name, with an article.
-    pub(super) name: &'static str,
+    name: &'static str,
     /// Name of the file that tells.
     file: &'static str,
     /// Fields among the first bytes of that file.

@@ -115,10 +115,11 @@ impl DocumentOutline {
     }
 }
 
-/// Returns the documents that a snapshot did not index, sorted by id.
+/// Returns the documents that a snapshot did not index, sorted by id. Reads only the parts that have some.
 pub(crate) fn quarantined(root: &Location, manifest: &Manifest) -> Result<Vec<QuarantineRow>> {
     let mut found = Vec::new();
-    for file in manifest.files.iter().filter(|file| file.table == "outlines") {
+    let files = manifest.files.iter().filter(|file| file.table == "outlines");
+    for (file, _) in files.zip(&manifest.parts).filter(|(_, part)| part.counts.quarantined > 0) {
         for row in read_outlines(root.storage(), root.join(&file.path))? {
             if let OutlineRow::Quarantined(row) = row? {
                 found.push(row);
