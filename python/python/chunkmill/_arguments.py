@@ -65,7 +65,8 @@ def _is(value: Any, kind: Any) -> bool:
     if origin is Literal:
         return isinstance(value, str) and value in of
     if origin in (list, tuple, Sequence):
-        return isinstance(value, origin) and all(_is(part, of[0]) for part in value)
+        # Long lists are quick to check, because one value of each type tells: a list contains no lists and no literals.
+        return isinstance(value, origin) and all(_is(part, of[0]) for part in {type(part): part for part in value}.values())
     if kind in (int, float):
         return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
     kind = origin or kind

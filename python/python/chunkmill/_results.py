@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from . import _show
@@ -481,23 +482,38 @@ class Verification:
         return cls(**read | lists)
 
 
-def _document() -> None:
-    """Lists the fields of each class, and what is written below them, where `help` shows it: in its docstring."""
+@cache
+def _attributes() -> dict[str, str]:
+    """Lists the fields of each class, and what is written below them."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[__name__]))
     except OSError:
         # The package was installed without its sources.
-        return
+        return {}
+    listed: dict[str, str] = {}
     for of in tree.body:
-        if not isinstance(of, ast.ClassDef) or not is_dataclass(globals()[of.name]):
-            continue
-        lines: list[str] = []
-        for field, after in zip(of.body, [*of.body[1:], None]):
-            if isinstance(field, ast.AnnAssign):
-                lines.append(f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}")
-                if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                    lines.append(f"        {' '.join(str(after.value.value).split())}")
-        globals()[of.name].__doc__ = f"{ast.get_docstring(of)}\n\nAttributes:\n" + "\n".join(lines)
+        if isinstance(of, ast.ClassDef):
+            lines: list[str] = []
+            for field, after in zip(of.body, [*of.body[1:], None]):
+                if isinstance(field, ast.AnnAssign):
+                    lines.append(f"    {ast.unparse(field.target)}: {ast.unparse(field.annotation)}")
+                    if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                        lines.append(f"        {' '.join(str(after.value.value).split())}")
+            listed[of.name] = "\n".join(lines)
+    return listed
 
 
-_document()
+class _Docstring:
+    """The docstring of a class, with its fields, where `help` shows it. It is made when it is read, because an import should
+    not wait for it."""
+
+    def __init__(self, of: type) -> None:
+        self._name, self._own = of.__name__, inspect.cleandoc(of.__doc__ or "")
+
+    def __get__(self, instance: object, of: type) -> str:
+        attributes = _attributes().get(self._name)
+        return f"{self._own}\n\nAttributes:\n{attributes}" if attributes else self._own
+
+
+for _of in [of for of in globals().values() if isinstance(of, type) and of.__module__ == __name__ and is_dataclass(of)]:
+    _of.__doc__ = _Docstring(_of)  # type: ignore[assignment]  # pyright: ignore
