@@ -30,7 +30,7 @@ use crate::job::Job;
 use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
-use crate::value::{Globs, count, did_you_mean, elsewhere, misread, nearest, one_of, value};
+use crate::value::{Globs, count, did_you_mean, elsewhere, meant, misread, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
@@ -249,10 +249,9 @@ fn in_words(problem: &str) -> String {
         let (name, names) = problem.strip_prefix("unknown field `")?.split_once("`, expected one of ")?;
         let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
         let of_key = |key: &str| settings().into_iter().find(|(_, setting)| setting.key == key).map(|(table, _)| table);
-        let is_near =
-            nearest(name, names.iter().copied()).is_some() || elsewhere(name).any(|ours| names.contains(&ours));
         let theirs = || elsewhere(name).find_map(|ours| Some((of_key(ours)?, ours)));
-        Some(match of_key(name).map(|table| (table, name)).or_else(theirs).filter(|_| !is_near) {
+        let in_other_table = of_key(name).map(|table| (table, name)).or_else(theirs);
+        Some(match in_other_table.filter(|_| meant(name, &names).is_none()) {
             Some(("", key)) => format!("`{key}` belongs before the first table"),
             Some((table, key)) if key == name => format!("`{key}` belongs in the table [{table}]"),
             Some((table, key)) => format!("there is no setting `{name}`; did you mean `{key}` in the table [{table}]?"),

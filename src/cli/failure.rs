@@ -102,17 +102,13 @@ fn suggest(error: &mut clap::Error, mut command: clap::Command, arguments: &[OsS
                 tip(error, format!("did you mean `-o {last}`?"));
             }
         }
-        (ErrorKind::InvalidSubcommand, _, Some(word))
-            if error.get(ContextKind::SuggestedSubcommand).is_none()
-                && nearest(&word, command.get_subcommands().map(clap::Command::get_name)).is_some() =>
-        {
-            let meant = nearest(&word, command.get_subcommands().map(clap::Command::get_name)).unwrap_or_default();
-            tip(error, format!("did you mean `{meant}`?"));
-        }
-        (ErrorKind::InvalidSubcommand, _, Some(word))
-            if command.find_subcommand("index").is_some() && Path::new(&word).exists() =>
-        {
-            tip(error, format!("did you mean `{} index {word} …`?", command.get_name()));
+        (ErrorKind::InvalidSubcommand, _, Some(word)) => {
+            let near = nearest(&word, command.get_subcommands().map(clap::Command::get_name));
+            if let Some(meant) = near.filter(|_| error.get(ContextKind::SuggestedSubcommand).is_none()) {
+                tip(error, format!("did you mean `{meant}`?"));
+            } else if command.find_subcommand("index").is_some() && Path::new(&word).exists() {
+                tip(error, format!("did you mean `{} index {word} …`?", command.get_name()));
+            }
         }
         _ => {}
     }

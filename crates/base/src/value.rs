@@ -231,11 +231,16 @@ pub fn translated<'n>(theirs: &str, names: &[&'n str]) -> Option<&'n str> {
     elsewhere(theirs).find_map(|ours| names.iter().copied().find(|name| *name == ours))
 }
 
-/// Suggests the name that was most likely meant and lists the valid names, or those that are most alike if there are too
-/// many.
+/// Returns the name that was most likely meant: ours for a name that other tools use, or else the [`nearest`].
+pub fn meant<'n>(written: &str, names: &[&'n str]) -> Option<&'n str> {
+    translated(written, names).or_else(|| nearest(written, names.iter().copied()))
+}
+
+/// Suggests the name that was most likely [`meant`] and lists the valid names, or those that are most alike if there are
+/// too many.
 pub fn one_of(written: &str, names: &[&str]) -> String {
     let few = names.len() <= LISTED;
-    match translated(written, names).or_else(|| nearest(written, names.iter().copied())) {
+    match meant(written, names) {
         Some(meant) if few => format!("did you mean `{meant}`? One of: {}", names.join(", ")),
         Some(meant) => format!("did you mean `{meant}`?"),
         None if few => format!("one of: {}", names.join(", ")),

@@ -194,9 +194,8 @@ pub(super) fn run(format: &Format) -> anyhow::Result<u8> {
     if imported.without_document > 0 {
         lines.push(format!("references to missing documents: {}", imported.without_document));
     }
-    for flaw in left_out.describe("left out").iter().chain(&mended.describe("mended")) {
-        tracing::warn!("{flaw}");
-    }
+    left_out.warn("left out");
+    mended.warn("mended");
     print(lines.join("\n"))?;
     // A judgement of a question that nobody asks is named, but the set is whole without it.
     Ok(if left_out.count > *not_asked { exit::QUARANTINED } else { exit::DONE })

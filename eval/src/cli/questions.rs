@@ -68,9 +68,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     if collected.left_out.count > 0 {
         lines.push(format!("left out: {}", count(collected.left_out.count, "unusable row")));
     }
-    for flaw in collected.left_out.describe("left out") {
-        tracing::warn!("{flaw}");
-    }
+    collected.left_out.warn("left out");
     print(lines.join("\n"))?;
     Ok(if collected.left_out.count > 0 { exit::QUARANTINED } else { exit::DONE })
 }

@@ -54,10 +54,14 @@ impl Flaws {
         Some(Error::setting(origin, problem, help))
     }
 
-    /// Describes the flaws that are named, and counts the rest.
-    pub fn describe(&self, what: &str) -> Vec<String> {
-        let named = self.first.iter().map(|flaw| format!("{what}: {}: {}", flaw.origin, flaw.problem));
+    /// Warns of the flaws that are named, and counts the rest. `done` says what became of the rows.
+    pub fn warn(&self, done: &str) {
+        for Flaw { origin, problem, .. } in &self.first {
+            tracing::warn!("{done}: {origin}: {problem}");
+        }
         let more = self.count - self.first.len();
-        named.chain((more > 0).then(|| format!("{what}: {more} more"))).collect()
+        if more > 0 {
+            tracing::warn!("{done}: {more} more");
+        }
     }
 }
