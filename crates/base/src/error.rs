@@ -311,6 +311,29 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
+    /// A document that cannot be read as the format of its name.
+    #[error("cannot be read as {format}: {problem}")]
+    Malformed {
+        /// The format, with its article if it has one.
+        format: &'static str,
+        /// The problem.
+        problem: String,
+    },
+    /// A file whose text is encrypted.
+    #[error("is encrypted; remove its password first")]
+    Encrypted,
+    /// A file in which no text was found.
+    #[error("has no text{}", if *pictures { ": its pages are pictures; recognise their text first, for example with `ocrmypdf`" } else { "" })]
+    NoText {
+        /// Whether it has pictures, which may show text.
+        pictures: bool,
+    },
+    /// A document whose text would be much larger than its file.
+    #[error("has more than {limit} bytes of text, many times its own size; raise --text-growth to read it")]
+    Growth {
+        /// The limit in force.
+        limit: u64,
+    },
     /// A symbolic link whose target is not in the corpus or does not exist.
     #[error("is a symbolic link; links are not followed, and its target is not in the corpus")]
     Symlink,
@@ -362,6 +385,10 @@ impl Skip {
             Self::Blocked { .. } => "blocked",
             Self::Format { .. } => "format",
             Self::Name => "name",
+            Self::Malformed { .. } => "malformed",
+            Self::Encrypted => "encrypted",
+            Self::NoText { .. } => "no_text",
+            Self::Growth { .. } => "growth",
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Which documents are admitted to a dataset, by what is in them and by the memory that they take.
+//! How documents are read, and which are admitted to a dataset, by what is in them and by the memory that they take.
 
 use chunkmill_base::error::Skip;
 use serde::{Deserialize, Serialize};
 
 use super::document::Document;
+use super::reading::ReadSettings;
 use super::security::{SecurityProfile, Signal};
 
 /// Flag of a document that the security profile would have blocked, and of its chunks.
@@ -17,7 +18,7 @@ impl Document {
     }
 }
 
-/// The rules for admitting documents.
+/// The rules for reading and admitting documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Admission {
     /// The profile that decides which documents are blocked.
@@ -27,6 +28,9 @@ pub struct Admission {
     /// Maximum memory of a document in bytes. `None` means 16 bytes per byte of the document plus 50 MB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_memory: Option<u64>,
+    /// How documents are read that are not text.
+    #[serde(default)]
+    pub read: ReadSettings,
     /// Maximum memory of the job in bytes; half of it is for documents. This belongs to a run, not to a dataset.
     #[serde(skip)]
     pub memory: Option<u64>,

@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 
 use super::block::{Block, Footnote, Link, Section};
 use super::format::Format;
-use super::front_matter::{self, MALFORMED_FRONT_MATTER};
+use super::front_matter::{self, FrontMatter, MALFORMED_FRONT_MATTER};
 use super::layer::Layer;
 use super::origin::{EXTERNAL, Origin};
-use super::parsed::Heading;
+use super::parsed::{Heading, Markup, ParsedBody};
 use super::position::Positions;
 use super::room::{self, Room};
 use super::security::{self, MANY_SIGNALS, Signal};
 use super::source_map::SourceMap;
+use super::structure::{Dropped, Place, Structure};
 use super::white_space::{is_blank, trim};
 use super::{anchor, code, data_url, markdown, structured, text};
 
@@ -39,6 +40,12 @@ pub struct Document {
     pub bytes: u64,
     /// The format it was read as.
     pub format: Format,
+    /// Where named places of its source start in the text, if a reader wrote it, see [`Structure::places`].
+    pub places: Vec<(usize, Place)>,
+    /// The byte of the source where each of its lines starts, if a reader wrote the text from lines.
+    source_lines: Vec<u64>,
+    /// Characters of the source that its reader left out, by reason.
+    pub dropped: Vec<Dropped>,
     /// The whole text, including any byte order mark and front matter.
     pub text: String,
     /// Where each part of the text is in the file.
@@ -116,11 +123,15 @@ impl Document {
     /// Parses a document and leaves out anything there is no room for.
     fn read(origin: Origin, layer: Layer, room: &mut Room) -> Self {
         room.take_text(&layer.text);
-        let format = Format::of_path(&origin.path);
-        let Layer { text, map, hash, bytes } = layer;
+        let Layer { text, map, hash, bytes, mut structure } = layer;
+        let (places, dropped, source_lines) = structure.as_deref_mut().map_or_else(Default::default, |read| {
+            (std::mem::take(&mut read.places), std::mem::take(&mut read.dropped), std::mem::take(&mut read.lines))
+        });
+        let format =
+            structure.as_ref().map_or_else(|| Format::of_path(&origin.path), |read| Format::Written(read.format));
         let mut body = (if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })..text.len();
         let mut flags = Vec::new();
-        let mut front = front_matter::FrontMatter::default();
+        let mut front = FrontMatter::default();
         let mut kept = None;
         if format == Format::Markdown
             && let Some(block) = front_matter::find(&text, body.start)
@@ -143,6 +154,7 @@ impl Document {
         let positions = Positions::new(&text);
         let scan = kept.as_ref().map_or(body.start, |front| front.end)..body.end;
         let mut parsed = match format {
+            Format::Written(_) => written(structure.unwrap_or_default(), &mut front, room),
             Format::Markdown => markdown::parse(&text, scan, kept.as_ref(), &positions, is_mdx(&origin.path), room),
             Format::Text => text::parse(&text, scan, room),
             Format::Yaml => structured::yaml(&text, scan, room),
@@ -150,9 +162,11 @@ impl Document {
             Format::Code(language) => code::parse(&text, scan, language, room),
         };
         flags.append(&mut parsed.flags);
-        if format != Format::Markdown {
+        // The sections of a page have the names that it gives them, and no others.
+        if !matches!(format, Format::Markdown | Format::Written("html")) {
             let mut slugger = anchor::Slugger::default();
-            for heading in parsed.headings.iter_mut().filter(|heading| heading.level > 0) {
+            let unnamed = |heading: &&mut Heading| heading.level > 0 && heading.anchor.is_empty();
+            for heading in parsed.headings.iter_mut().filter(unnamed) {
                 heading.anchor = slugger.name(&heading.title);
             }
         }
@@ -161,7 +175,7 @@ impl Document {
         let sections = sections(&text, &body, &mut parsed.headings);
         let leveled = *origin.collection != *EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
-        let mut titles = sections.iter().filter(|section| section.level == 1 && format == Format::Markdown);
+        let mut titles = sections.iter().filter(|section| section.level == 1 && is_page(format));
         let title = front.title.or_else(|| {
             let (first, html) = (titles.next(), anchor::html_title(&text, &parsed.markup.html));
             let html = html.filter(|(_, at)| first.is_none_or(|section| *at < section.range.start));
@@ -182,6 +196,9 @@ impl Document {
             content_hash: hash,
             bytes,
             source_map: map,
+            places,
+            source_lines,
+            dropped,
             format,
             positions,
             body,
@@ -213,6 +230,38 @@ impl Document {
     /// Returns the bytes of the file that a range of the text was read from.
     pub fn place(&self, range: &Range<usize>) -> Range<u64> {
         self.source_map.place(&self.text, range)
+    }
+
+    /// Returns the bytes of the file that a range of the text was read from; `None` if the file is packed, so its places
+    /// have only names.
+    pub fn source_range(&self, range: &Range<usize>) -> Option<Range<u64>> {
+        Some(self.place(range)).filter(|place| !place.is_empty() || self.places.is_empty())
+    }
+
+    /// Returns the first and the last named place that a range of the text is from, see [`Structure::places`].
+    pub fn places_of(&self, range: &Range<usize>) -> Option<(&Place, &Place)> {
+        let first = self.places.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
+        let end = self.places.partition_point(|(start, _)| *start < range.end.max(range.start + 1));
+        let places = self.places.get(first..end)?;
+        Some((&places.first()?.1, &places.last()?.1))
+    }
+
+    /// Returns where a range is in its source, as it is cited after the path, if a reader wrote the text: `#install` for a
+    /// section of a page, `:12-20` for lines of the file, otherwise the names of places, such as `slide 4`.
+    pub fn cited_place(&self, range: &Range<usize>) -> Option<String> {
+        let Format::Written(format) = self.format else { return None };
+        if let Some((first, last)) = self.places_of(range) {
+            let (first, last) = (&first.name, &last.name);
+            return Some(if first == last { first.clone() } else { format!("{first} to {last}") });
+        }
+        let section = self.section_at(range.start).map(|section| &self.sections[section]);
+        if let Some(section) = section.filter(|section| format == "html" && !section.anchor.is_empty()) {
+            return Some(format!("#{}", section.anchor));
+        }
+        let place = self.place(range);
+        let line = |byte: u64| self.source_lines.partition_point(|start| *start <= byte).max(1);
+        let last = place.end.saturating_sub(1).max(place.start);
+        (!self.source_lines.is_empty()).then(|| format!(":{}-{}", line(place.start), line(last)))
     }
 
     /// Returns the blocks that start in a range.
@@ -272,6 +321,24 @@ impl Document {
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
+}
+
+/// Returns whether a heading of level 1 is the title of a document in a format.
+fn is_page(format: Format) -> bool {
+    matches!(format, Format::Markdown | Format::Written(_))
+}
+
+/// Takes over what the reader knows of a text that it wrote. The file's title, tags and metadata become its front matter.
+fn written(structure: Box<Structure>, front: &mut FrontMatter, room: &mut Room) -> ParsedBody {
+    let Structure { title, tags, metadata, flags, blocks, headings, links, mut anchors, .. } = *structure;
+    let Structure { footnotes, code, markup, .. } = *structure;
+    room.take(blocks.len() * room::BLOCK + headings.len() * room::HEADING);
+    front.title = title;
+    front.tags = tags;
+    front.metadata = metadata;
+    anchors.sort_by_key(|(_, at)| *at);
+    let markup = Markup { code, ..markup };
+    ParsedBody { blocks, headings, links, tags: Vec::new(), flags, anchors, footnotes, markup }
 }
 
 /// Returns whether this file may have code between its paragraphs.

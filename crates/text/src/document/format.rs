@@ -14,6 +14,9 @@ pub enum Format {
     Json,
     /// Source code: its items, with their documentation comments separate.
     Code(Language),
+    /// A text that a reader wrote from a file in another format, which it names: `html`. It is laid out like Markdown, but
+    /// its structure comes with it, see [`Structure`](super::Structure).
+    Written(&'static str),
 }
 
 /// A programming language whose items and documentation comments are recognized.
@@ -66,6 +69,7 @@ impl Format {
             Self::Yaml => "yaml",
             Self::Json => "json",
             Self::Code(language) => language.name(),
+            Self::Written(format) => format,
         }
     }
 }

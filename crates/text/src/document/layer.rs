@@ -1,11 +1,12 @@
 //! The layer of text in a file: what is chunked, and where each part of it is in the file. Every text comes in through
-//! this door, whatever its format and encoding.
+//! this door, whatever its format and encoding: as the file has it, or as a reader of another format wrote it.
 
 use chunkmill_base::error::Skip;
 
 use super::encoding::decode;
 use super::format::Format;
 use super::source_map::SourceMap;
+use super::structure::Structure;
 
 /// The largest document that can be read, 1 GiB: offsets are stored in 32 bits, also in Arrow string columns.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -22,6 +23,8 @@ pub struct Layer {
     pub hash: String,
     /// Size of the file in bytes.
     pub bytes: u64,
+    /// The structure of the text, if a reader wrote it. Otherwise the text is the file's own and is parsed.
+    pub structure: Option<Box<Structure>>,
 }
 
 /// Why there is no text in the bytes of a file.
@@ -46,7 +49,7 @@ impl Layer {
             return Err(Refusal { reason: Skip::TooLarge { bytes: size, limit: MAX_BYTES }, hash });
         }
         match decode(bytes, Format::of_path(path)) {
-            Ok((text, map)) => Ok(Self { text, map, hash, bytes: size }),
+            Ok((text, map)) => Ok(Self { text, map, hash, bytes: size, structure: None }),
             Err(reason) => Err(Refusal { reason, hash }),
         }
     }
@@ -55,7 +58,8 @@ impl Layer {
 impl From<String> for Layer {
     /// Returns the layer of a text that is not a file: that of a UTF-8 file with this text.
     fn from(text: String) -> Self {
-        Self { hash: hash(text.as_bytes()), map: SourceMap::default(), bytes: text.len() as u64, text }
+        let (hash, bytes) = (hash(text.as_bytes()), text.len() as u64);
+        Self { text, map: SourceMap::default(), hash, bytes, structure: None }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) struct ParsedBody {
 }
 
 /// Parts of a document that a page does not show as text. All are in document order.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Markup {
     /// HTML blocks and inline tags.
     pub(super) html: Vec<Range<usize>>,
@@ -30,7 +30,7 @@ pub(super) struct Markup {
     pub(super) code: Vec<Range<usize>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) level: u8,
     pub(super) title: String,

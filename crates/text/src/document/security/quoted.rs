@@ -50,6 +50,7 @@ impl<'d> Quotations<'d> {
                 let strings = || code::strings(self.text, language);
                 is_test(self.path) || holds(self.strings.get_or_init(strings), range)
             }
+            Format::Written(_) => self.is_in_block(range) || holds(&self.parsed.markup.code, range),
             Format::Text | Format::Yaml | Format::Json => false,
         }
     }

@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::document::block::BlockKind;
 
 /// The role of the next node.
-enum Place {
+enum Inside {
     /// The root of a document.
     Root,
     /// A key of a mapping.
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
     let mut tree = Tree::new(text, &body, room);
-    let mut places = vec![Place::Root];
+    let mut insides = vec![Inside::Root];
     let mut starts = Vec::new();
     let mut lone = true;
     for next in Parser::new_from_str_with_options(source, options) {
@@ -39,38 +39,38 @@ pub(super) fn read(text: &str, body: Range<usize>, room: u64) -> Option<Tree<'_>
         let Range { start, end } = bytes(source, &span, body.start)?;
         match event {
             Event::Scalar(value, ..) => {
-                let at_root = matches!(places.last(), Some(Place::Root));
+                let at_root = matches!(insides.last(), Some(Inside::Root));
                 // Unicode white space alone is not a node, just as an empty text is not.
                 if !(at_root && text[start..end].trim().is_empty()) {
-                    node(&mut tree, places.last(), start, at_root);
+                    node(&mut tree, insides.last(), start, at_root);
                     tree.token(start + text[start..end].trim_end().len());
-                    leave(&mut tree, &mut places, Some(&value));
+                    leave(&mut tree, &mut insides, Some(&value));
                 }
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
-                node(&mut tree, places.last(), start, false);
+                node(&mut tree, insides.last(), start, false);
                 tree.token(end);
-                leave(&mut tree, &mut places, Some(&text[start..end]));
+                leave(&mut tree, &mut insides, Some(&text[start..end]));
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
-                lone &= !matches!(places.last(), Some(Place::Root));
-                node(&mut tree, places.last(), start, false);
+                lone &= !matches!(insides.last(), Some(Inside::Root));
+                node(&mut tree, insides.last(), start, false);
                 // A block collection has no token of its own; a bracket is one.
                 if start < end {
                     tree.token(end);
                 }
                 starts.push(start);
-                places.push(if matches!(event, Event::MappingStart(..)) { Place::Key } else { Place::Element });
+                insides.push(if matches!(event, Event::MappingStart(..)) { Inside::Key } else { Inside::Element });
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                places.pop();
+                insides.pop();
                 if start < end {
                     tree.token(end);
                 }
                 let from = starts.pop()?;
-                let key = matches!(places.last(), Some(Place::Key));
+                let key = matches!(insides.last(), Some(Inside::Key));
                 let title = if key { Some(text[from..tree.cursor.max(from)].to_owned()) } else { None };
-                leave(&mut tree, &mut places, title.as_deref());
+                leave(&mut tree, &mut insides, title.as_deref());
             }
             _ => {}
         }
@@ -87,28 +87,28 @@ fn bytes(source: &str, span: &Span, offset: usize) -> Option<Range<usize>> {
 }
 
 /// Begins a node.
-fn node(tree: &mut Tree<'_>, place: Option<&Place>, start: usize, prose: bool) {
-    match place {
-        Some(Place::Root) if prose => tree.enter(start, BlockKind::Paragraph),
-        Some(Place::Key | Place::Element) => tree.enter(start, BlockKind::Entry),
+fn node(tree: &mut Tree<'_>, inside: Option<&Inside>, start: usize, prose: bool) {
+    match inside {
+        Some(Inside::Root) if prose => tree.enter(start, BlockKind::Paragraph),
+        Some(Inside::Key | Inside::Element) => tree.enter(start, BlockKind::Entry),
         _ => {}
     }
 }
 
 /// Completes a node. `text` is its text, in case it is a key.
-fn leave(tree: &mut Tree<'_>, places: &mut [Place], text: Option<&str>) {
-    let Some(place) = places.last_mut() else { return };
-    match place {
-        Place::Key => {
+fn leave(tree: &mut Tree<'_>, insides: &mut [Inside], text: Option<&str>) {
+    let Some(inside) = insides.last_mut() else { return };
+    match inside {
+        Inside::Key => {
             tree.name(text.unwrap_or_default());
-            *place = Place::Value;
+            *inside = Inside::Value;
         }
-        Place::Value => {
+        Inside::Value => {
             tree.leave();
-            *place = Place::Key;
+            *inside = Inside::Key;
         }
-        Place::Element => tree.leave(),
-        Place::Root if !tree.open.is_empty() => tree.leave(),
-        Place::Root => {}
+        Inside::Element => tree.leave(),
+        Inside::Root if !tree.open.is_empty() => tree.leave(),
+        Inside::Root => {}
     }
 }
