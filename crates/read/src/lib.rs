@@ -1,0 +1,79 @@
+//! Reads documents that are not plain text, and keeps where each part of their text is in the file.
+//!
+//! A reader writes a layer with a [`LayerWriter`](chunkmill_text::document::LayerWriter): blocks, not Markdown, so nothing
+//! is parsed a second time. For each piece of text it says which bytes of the file the piece stands for or, in formats that
+//! are packed, the name of the place. It counts the characters that it leaves out, with the reason.
+//!
+//! # Map
+//!
+//! | module | question it answers |
+//! | --- | --- |
+//! | `check` | Is a layer what it should be? For tests |
+//! | `settings` | What may a user decide? |
+//! | `html` | What does a page say? |
+//! | `package` | Which parts has a packed file? |
+//! | `asciidoc` | What does a file in `AsciiDoc` say? |
+//! | `epub` | What does a book say? |
+//! | `latex` | What does a file in LaTeX say? |
+//! | `mail` | What does a mail or a mailbox say? |
+//! | `notebook` | What do the cells of a notebook say? |
+//! | `office` | What do a Word file, slides and sheets say? |
+//! | `pdf` | What do the pages of a PDF file say? |
+//! | `rst` | What does a file in reStructuredText say? |
+//! | `rtf` | What does an RTF file say? |
+//! | `subtitles` | What is said, and when? |
+//! | `table` | What do the rows of a table say? |
+//! | `format` | Which reader has a file? |
+//!
+//! # Features
+//!
+//! | feature | formats |
+//! | --- | --- |
+//! | `epub` | EPUB 2 and 3 |
+//! | `html` | HTML, XHTML |
+//! | `mail` | mail (`.eml`), mailboxes (`.mbox`) |
+//! | `markup` | reStructuredText, `AsciiDoc`, LaTeX, subtitles (SRT, `WebVTT`) |
+//! | `notebook` | Jupyter notebooks |
+//! | `office` | Word, slides, sheets, OpenDocument |
+//! | `pdf` | PDF |
+//! | `rtf` | RTF |
+//! | `table` | CSV, TSV |
+
+#[cfg(test)]
+mod check;
+
+mod settings;
+
+#[cfg(feature = "html")]
+mod html;
+#[cfg(feature = "package")]
+#[allow(dead_code, reason = "not all builds have readers that use all of it")]
+mod package;
+
+#[cfg(feature = "asciidoc")]
+mod asciidoc;
+#[cfg(feature = "epub")]
+mod epub;
+#[cfg(feature = "latex")]
+mod latex;
+#[cfg(feature = "mail")]
+mod mail;
+#[cfg(feature = "notebook")]
+mod notebook;
+#[cfg(feature = "office")]
+mod office;
+#[cfg(feature = "pdf")]
+mod pdf;
+#[cfg(feature = "rst")]
+mod rst;
+#[cfg(feature = "rtf")]
+mod rtf;
+#[cfg(feature = "subtitles")]
+mod subtitles;
+#[cfg(feature = "table")]
+mod table;
+
+mod format;
+
+pub use format::{ReadFormat, read};
+pub use settings::{HtmlPart, ReadSettings};

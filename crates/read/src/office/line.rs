@@ -1,0 +1,190 @@
+//! The text of a paragraph, made from runs. Programs split a sentence into many runs of the same look, so marks are written
+//! where the look changes, not at each run.
+
+use chunkmill_text::document::Inline;
+
+/// How a run looks, as far as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Look {
+    pub(super) bold: bool,
+    pub(super) italic: bool,
+    pub(super) code: bool,
+}
+
+impl Look {
+    fn mark(self) -> &'static str {
+        match (self.bold, self.italic) {
+            (true, true) => "***",
+            (true, false) => "**",
+            (false, true) => "*",
+            (false, false) => "",
+        }
+    }
+}
+
+/// A paragraph that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    inline: Inline,
+    look: Look,
+    /// Where the text after the last mark starts.
+    mark: Option<usize>,
+    code: Inline,
+    links: usize,
+    /// Whether looks are not written: in headings, and in code.
+    plain: bool,
+    anchors: Vec<String>,
+}
+
+impl Line {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Leaves out marks from here on.
+    pub(super) fn set_plain(&mut self) {
+        self.settle();
+        self.plain = true;
+    }
+
+    /// Appends the text of a run.
+    pub(super) fn text(&mut self, text: &str, look: Look) {
+        if text.is_empty() {
+            return;
+        }
+        if self.plain {
+            self.inline.write(text);
+            return;
+        }
+        let blank = text.trim().is_empty();
+        if look.code {
+            if !self.look.code {
+                self.settle();
+                self.look = look;
+            }
+            self.code.write(text);
+            return;
+        }
+        // White space looks the same in any run.
+        if blank && !self.look.code {
+            self.inline.write(text);
+            return;
+        }
+        if look != self.look {
+            self.settle();
+            self.look = look;
+        }
+        if self.mark.is_none() && !look.mark().is_empty() {
+            let word = text.trim_start();
+            self.inline.write(&text[..text.len() - word.len()]);
+            self.mark = Some(self.inline.start_mark(look.mark()));
+            self.inline.write(word);
+            return;
+        }
+        self.inline.write(text);
+    }
+
+    /// Appends text in which white space counts as one space, and as none at the start.
+    pub(super) fn flow(&mut self, text: &str, look: Look) {
+        let before = if self.code.as_str().is_empty() { self.inline.as_str() } else { self.code.as_str() };
+        let mut space = before.is_empty() || before.ends_with([' ', '\n']);
+        let mut flowed = String::with_capacity(text.len());
+        for c in text.chars() {
+            let white = matches!(c, ' ' | '\t' | '\n' | '\r');
+            if !white {
+                flowed.push(c);
+            } else if !space {
+                flowed.push(' ');
+            }
+            space = white;
+        }
+        self.text(&flowed, look);
+    }
+
+    /// Ends the line.
+    pub(super) fn line_break(&mut self) {
+        if self.look.code && !self.plain {
+            self.code.write("\n");
+            return;
+        }
+        self.settle();
+        self.inline.write("\n");
+    }
+
+    pub(super) fn open_link(&mut self, target: &str) {
+        self.settle();
+        self.inline.start_link(target);
+        self.links += 1;
+    }
+
+    pub(super) fn close_link(&mut self) {
+        if self.links > 0 {
+            self.settle();
+            self.inline.end_link();
+            self.links -= 1;
+        }
+    }
+
+    /// Appends characters of our own.
+    pub(super) fn own(&mut self, text: &str) {
+        self.settle();
+        self.inline.write(text);
+    }
+
+    pub(super) fn image(&mut self, target: &str, alt: &str) {
+        self.settle();
+        self.inline.image(target, &Inline::from(&*alt.split_whitespace().collect::<Vec<_>>().join(" ")));
+    }
+
+    pub(super) fn anchor(&mut self, name: &str) {
+        self.inline.anchor(name);
+        self.anchors.push(name.to_owned());
+    }
+
+    /// Returns the text, and the names of places in it if it is blank: then nothing is written that could have them.
+    pub(super) fn finish(mut self) -> (Inline, Vec<String>) {
+        while self.links > 0 {
+            self.close_link();
+        }
+        self.settle();
+        let anchors = if self.inline.is_blank() { self.anchors } else { Vec::new() };
+        (self.inline, anchors)
+    }
+
+    /// Ends what has another look.
+    fn settle(&mut self) {
+        if let Some(start) = self.mark.take() {
+            self.inline.end_mark(self.look.mark(), start);
+        }
+        let code = std::mem::take(&mut self.code);
+        if code.is_blank() {
+            self.inline.append(&code);
+        } else {
+            self.inline.code(&code);
+        }
+        self.look = Look::default();
+    }
+}
+
+/// Returns whether text in a font is code, most likely.
+pub(super) fn is_monospaced(font: &str) -> bool {
+    let font = font.to_ascii_lowercase();
+    ["courier", "consolas", "mono", "menlo", "monaco"].iter().any(|part| font.contains(part))
+}
+
+/// Returns a raised text in superscript characters, if all its characters have one: `10²`, not `102`.
+pub(super) fn raised(text: &str) -> Option<String> {
+    let raised = |c: char| {
+        Some(match c {
+            '0' => '⁰',
+            '1' => '¹',
+            '2' => '²',
+            '3' => '³',
+            '4'..='9' => char::from_u32('⁴' as u32 + (c as u32 - '4' as u32))?,
+            '+' => '⁺',
+            '-' | '−' => '⁻',
+            _ => return None,
+        })
+    };
+    text.chars().map(raised).collect()
+}

@@ -1,0 +1,358 @@
+//! Makes blocks of the lines of a region: paragraphs, items, code, tables, lists of contents.
+
+use super::about::Outline;
+use super::line::{Line, Piece, median};
+use super::usual::Usual;
+use super::word::Word;
+
+/// Columns that a table may have.
+const MAX_COLUMNS: usize = 64;
+
+/// A block of a document.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    /// The page where it starts, and the one where it ends.
+    pub(super) pages: (u32, u32),
+    /// Its lines, except those of a table.
+    pub(super) lines: Vec<Line>,
+    /// Whether it is the first of a region, and so may continue another.
+    pub(super) first: bool,
+    /// Whether its direction is not the main one of the page.
+    pub(super) aside: bool,
+    /// Right end of the region's lines.
+    pub(super) right: f32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    /// An item of a list with its mark, which is `None` if it is a bullet.
+    Item(Option<String>),
+    Code,
+    /// Lines that stay lines, such as those of a list of contents.
+    Lines,
+    Table(Vec<Vec<Cell>>),
+    Heading(u8),
+}
+
+/// The lines of a cell.
+#[derive(Debug, Default)]
+pub(super) struct Cell(pub(super) Vec<Vec<Word>>);
+
+impl PartialEq for Cell {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl Eq for Cell {}
+
+impl Block {
+    pub(super) fn size(&self) -> f32 {
+        self.lines.first().map_or(0.0, |line| line.size)
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(Line::text).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Makes blocks of the lines of a region.
+pub(super) fn blocks(lines: &[Line], page: u32, usual: &Usual, outline: &Outline) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut text: Vec<Line> = Vec::new();
+    let new = |kind, lines| Block { kind, pages: (page, page), lines, first: false, aside: false, right: 0.0 };
+    let mut at = 0;
+    while at < lines.len() {
+        let rest = &lines[at..];
+        let is_code = |line: &Line| line.look.mono && !usual.mono && line.size < 1.15 * usual.body;
+        let (kind, len) = if let Some(len) = contents(rest) {
+            (Kind::Lines, len)
+        } else if is_code(&rest[0]) {
+            let gap = |len: usize| rest[len].y - rest[len - 1].y < 3.0 * rest[len].size;
+            let mut len = 1;
+            while len < rest.len() && is_code(&rest[len]) && gap(len) {
+                len += 1;
+            }
+            (Kind::Code, len)
+        } else if let Some((rows, len)) = table(rest) {
+            (Kind::Table(rows), len)
+        } else {
+            text.push(lines[at].clone());
+            at += 1;
+            continue;
+        };
+        paragraphs(&std::mem::take(&mut text), outline, &mut |kind, lines| blocks.push(new(kind, lines)));
+        let taken = lines[at..at + len].to_vec();
+        blocks.push(new(kind, taken));
+        at += len;
+    }
+    paragraphs(&text, outline, &mut |kind, lines| blocks.push(new(kind, lines)));
+    let right = lines.iter().map(|line| line.end).fold(f32::NEG_INFINITY, f32::max);
+    for block in &mut blocks {
+        block.right = right;
+    }
+    if let Some(block) = blocks.first_mut() {
+        block.first = true;
+    }
+    blocks
+}
+
+/// Returns how many lines at the start are a list of contents.
+fn contents(lines: &[Line]) -> Option<usize> {
+    let close = |at: usize| lines[at].y - lines[at - 1].y < 3.0 * lines[at].size;
+    let number = |line: &Line| line.words().last().is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit()));
+    let (mut len, mut leaders) = (0, 0);
+    while len < lines.len() && (len == 0 || close(len)) {
+        let line = &lines[len];
+        leaders += usize::from(line.leader);
+        // The title of a chapter has no dots; a long title goes on in the next line.
+        let goes_on = lines.get(len + 1).is_some_and(|next| next.leader) && len > 0;
+        if !(line.leader || number(line) && line.pieces.len() > 1 || goes_on) {
+            break;
+        }
+        len += 1;
+    }
+    (leaders >= 2 && leaders * 3 >= len).then_some(len)
+}
+
+/// Returns the rows of a table at the start, and how many lines they are.
+fn table(lines: &[Line]) -> Option<(Vec<Vec<Cell>>, usize)> {
+    if lines[0].pieces.len() < 2 {
+        return None;
+    }
+    let mut len = 1;
+    while len < lines.len() {
+        let (line, before) = (&lines[len], &lines[len - 1]);
+        let down = line.y - before.y;
+        let near = if line.pieces.len() > 1 { 3.2 } else { 1.6 };
+        if down > near * line.size.max(before.size) || line.look.mono != lines[0].look.mono {
+            break;
+        }
+        len += 1;
+    }
+    let run = &lines[..len];
+    let counts = run.iter().map(|line| line.pieces.len()).filter(|count| *count > 1);
+    let mut seen = std::collections::BTreeMap::<usize, usize>::new();
+    counts.for_each(|count| *seen.entry(count).or_default() += 1);
+    let (usual, _) = seen.iter().max_by(|a, b| a.1.cmp(b.1).then(a.0.cmp(b.0)))?;
+    let columns = columns(run.iter().filter(|line| line.pieces.len() == *usual).flat_map(|line| &line.pieces));
+    if columns.len() < 2 || columns.len() > MAX_COLUMNS {
+        return None;
+    }
+    // A line in one piece over several columns is text again.
+    let spans = |piece: &Piece| columns.iter().filter(|column| piece.x() < column.1 && piece.end() > column.0).count();
+    let text = run.iter().position(|line| line.pieces.len() == 1 && line.pieces.iter().any(|piece| spans(piece) > 1));
+    let mut len = text.unwrap_or(run.len());
+    while len > 0 && run[len - 1].pieces.len() == 1 && of(&run[len - 1].pieces[0], &columns) == 0 {
+        len -= 1;
+    }
+    let run = &run[..len];
+    let full: Vec<&Line> = run.iter().filter(|line| line.pieces.len() > 1).collect();
+    let first = |line: &&&Line| {
+        line.pieces[0].words.len() == 1 && line.pieces[0].words.first().is_some_and(|word| mark(&word.text).is_some())
+    };
+    if full.len() < 2 || full.iter().filter(first).count() * 2 > full.len() {
+        return None;
+    }
+    let used = |column: usize| {
+        full.iter().filter(|line| line.pieces.iter().any(|piece| of(piece, &columns) == column)).count()
+    };
+    if (0..columns.len()).filter(|column| used(*column) >= 2).count() < 2 {
+        return None;
+    }
+    if full.len() == 2 && columns.len() == 2 && run.iter().any(|line| line.words().count() > 12) {
+        return None;
+    }
+    Some((rows(run, &columns), len))
+}
+
+/// Returns where the columns are whose cells are these pieces.
+fn columns<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<(f32, f32)> {
+    let mut all: Vec<(f32, f32)> = pieces.map(|piece| (piece.x(), piece.end())).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut columns: Vec<(f32, f32)> = Vec::new();
+    for (x, end) in all {
+        match columns.last_mut() {
+            Some(column) if x < column.1 => column.1 = column.1.max(end),
+            _ => columns.push((x, end)),
+        }
+    }
+    columns
+}
+
+/// Returns the column that has most of a piece, or the nearest one.
+fn of(piece: &Piece, columns: &[(f32, f32)]) -> usize {
+    let (x, end) = (piece.x(), piece.end());
+    let shared = |column: &(f32, f32)| column.1.min(end) - column.0.max(x);
+    let best = columns.iter().enumerate().max_by(|a, b| shared(a.1).total_cmp(&shared(b.1)).then(b.0.cmp(&a.0)));
+    best.map_or(0, |(at, _)| at)
+}
+
+fn rows(lines: &[Line], columns: &[(f32, f32)]) -> Vec<Vec<Cell>> {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut before = f32::NEG_INFINITY;
+    for line in lines {
+        let places: Vec<usize> = line.pieces.iter().map(|piece| of(piece, columns)).collect();
+        // A cell with several lines; the first column has a text in each row.
+        let continues = !places.contains(&0) && line.y - before < 1.5 * line.size;
+        before = line.y;
+        if !continues || rows.is_empty() {
+            rows.push(columns.iter().map(|_| Cell::default()).collect());
+        }
+        let Some(row) = rows.last_mut() else { continue };
+        let mut last = None;
+        for (piece, place) in line.pieces.iter().zip(places) {
+            let cell = &mut row[place].0;
+            match cell.last_mut() {
+                Some(words) if last == Some(place) => words.extend(piece.words.iter().cloned()),
+                _ => cell.push(piece.words.clone()),
+            }
+            last = Some(place);
+        }
+    }
+    rows
+}
+
+/// The mark of an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mark {
+    Bullet,
+    /// A number or a letter, with its value.
+    Number(u32),
+}
+
+/// Returns what mark a word is.
+pub(super) fn mark(word: &str) -> Option<Mark> {
+    let mut chars = word.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        let bullets = "•◦▪▫●○■□‣⁃∙·►▶➢➤➔✓✔❖◆◇★–—-*\u{f0b7}\u{f0a7}\u{f076}\u{f0d8}\u{2219}";
+        return bullets.contains(c).then_some(Mark::Bullet);
+    }
+    let inner = word.strip_prefix('(').or_else(|| word.strip_prefix('[')).unwrap_or(word);
+    let open = inner.len() < word.len();
+    let inner = inner.strip_suffix([')', ']']).or_else(|| inner.strip_suffix('.').filter(|_| !open))?;
+    if inner.is_empty() || inner.len() > 3 {
+        return None;
+    }
+    if inner.bytes().all(|byte| byte.is_ascii_digit()) {
+        return inner.parse().ok().map(Mark::Number);
+    }
+    let letter = inner.bytes().next().filter(|_| inner.len() == 1 && !word.ends_with('.'))?;
+    letter.is_ascii_lowercase().then(|| Mark::Number(u32::from(letter - b'a') + 1))
+}
+
+/// Cuts lines into paragraphs and items.
+fn paragraphs(lines: &[Line], outline: &Outline, push: &mut dyn FnMut(Kind, Vec<Line>)) {
+    if lines.is_empty() {
+        return;
+    }
+    let margins = Margins::of(lines);
+    let (mut open, mut kind): (Vec<Line>, Kind) = (Vec::new(), Kind::Text);
+    let mut number = 0;
+    // A line that is a title in the outline is one, even if text follows closely.
+    let mut titled = false;
+    for at in 0..lines.len() {
+        let line = &lines[at];
+        let is_title = line.words().nth(1).is_some() && outline.level(&line.text()).is_some();
+        let ends = std::mem::replace(&mut titled, is_title) || is_title;
+        let ends = ends || open.last().is_none_or(|last| margins.ends(last, line, lines.get(at + 1), &open));
+        let item = item(line, number, ends);
+        if item.is_some() || ends {
+            if !open.is_empty() {
+                push(std::mem::replace(&mut kind, Kind::Text), std::mem::take(&mut open));
+            }
+            kind = Kind::Text;
+        }
+        if let Some((mark, value)) = item {
+            number = value;
+            kind = Kind::Item(mark);
+        }
+        open.push(line.clone());
+    }
+    if !open.is_empty() {
+        push(kind, open);
+    }
+}
+
+/// Returns the mark of a line that starts an item, and its number.
+fn item(line: &Line, before: u32, fresh: bool) -> Option<(Option<String>, u32)> {
+    let mut words = line.words();
+    let (first, second) = (words.next()?, words.next()?);
+    match mark(&first.text)? {
+        // A dash also stands in sentences.
+        Mark::Bullet if fresh || !first.text.starts_with(['-', '–', '—', '*', '·']) => Some((None, before)),
+        Mark::Number(value) => {
+            let far = second.x - first.end > 0.25 * line.size;
+            (far && (value == before + 1 || value == 1 && fresh)).then(|| (Some(first.text.clone()), value))
+        }
+        Mark::Bullet => None,
+    }
+}
+
+/// The usual margins of the lines of a region.
+struct Margins {
+    left: f32,
+    right: f32,
+    /// Usual distance of lines, in sizes of the font.
+    leading: f32,
+}
+
+impl Margins {
+    fn of(lines: &[Line]) -> Self {
+        let mut ends: Vec<f32> = lines.iter().map(|line| line.end).collect();
+        ends.sort_by(f32::total_cmp);
+        let right = ends[(ends.len() * 4 / 5).min(ends.len() - 1)];
+        let left = lines.iter().map(|line| line.x).fold(f32::INFINITY, f32::min);
+        let downs = lines.windows(2).map(|pair| (pair[1].y - pair[0].y) / pair[1].size.max(0.1));
+        let leading = median(downs.filter(|down| (0.8..2.2).contains(down)));
+        Self { left, right, leading: if leading > 2.2 { 1.2 } else { leading } }
+    }
+
+    /// Returns whether a paragraph ends before a line. `open` are its lines so far.
+    fn ends(&self, last: &Line, line: &Line, next: Option<&Line>, open: &[Line]) -> bool {
+        let size = line.size.max(last.size);
+        let down = line.y - last.y;
+        if down > (self.leading * 1.28).max(1.25) * size || down < 0.3 * size {
+            return true;
+        }
+        if (line.size - last.size).abs() > 0.09 * size || line.look.bold != last.look.bold {
+            return true;
+        }
+        let em = line.size;
+        let same = |a: f32, b: f32| (a - b).abs() < 0.4 * em;
+        let first = open.first().map_or(line.x, |first| first.x);
+        // The second line of a paragraph may be further left or right than the first; all others are as the second.
+        if open.len() >= 2 {
+            let usual = open[1].x;
+            if line.x < usual - 0.6 * em && !self.is_centred(last, line) {
+                return true;
+            }
+            if line.x > usual + 0.6 * em && !self.is_centred(last, line) {
+                return !next.is_some_and(|next| same(next.x, line.x)) || !same(first, usual);
+            }
+        } else if line.x > first + 0.6 * em && !self.is_centred(last, line) {
+            let hangs = next.is_none_or(|next| same(next.x, line.x) || next.y - line.y > 1.6 * em);
+            if !hangs {
+                return true;
+            }
+        }
+        // The first word of this line had room in the one before.
+        let word = line.words().next().map_or(0.0, |word| word.end - word.x);
+        let room = self.right - last.end;
+        let sentence =
+            last.words().last().is_some_and(|word| word.text.ends_with(['.', '!', '?', ':', '。', '”', '"']));
+        let width = (self.right - self.left).max(1.0);
+        room > word + em && (sentence && room > 0.04 * width || room > 0.3 * width && starts_big(line))
+    }
+
+    fn is_centred(&self, a: &Line, b: &Line) -> bool {
+        let middle = |line: &Line| f32::midpoint(line.x, line.end);
+        (middle(a) - middle(b)).abs() < 0.5 * a.size && (a.x - b.x).abs() > 0.5 * a.size && a.x > self.left + a.size
+    }
+}
+
+fn starts_big(line: &Line) -> bool {
+    line.words().next().and_then(|word| word.text.chars().next()).is_some_and(|c| !c.is_lowercase())
+}

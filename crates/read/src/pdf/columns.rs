@@ -1,0 +1,242 @@
+//! The reading order of a page.
+//!
+//! A region is cut where a gutter runs through at least three lines: what is above, the left column, the right column, and
+//! what is below follow each other, and each is cut again. So a heading over both columns does not hide them, and three
+//! columns are two and one. The cells of a table have gutters, too; they are told from columns by their lines, which are
+//! short and stand side by side.
+
+use std::ops::Range;
+
+use super::line::median;
+use super::word::Word;
+
+/// Deepest nesting of cuts.
+const DEPTH: usize = 16;
+
+/// Rows of a region that are searched for gutters. Pages have fewer.
+const ROWS: usize = 400;
+
+/// Returns the regions of a page, in reading order.
+pub(super) fn regions(words: Vec<Word>) -> Vec<Vec<Word>> {
+    let mut done = Vec::new();
+    let mut open = vec![(words, 0)];
+    while let Some((words, depth)) = open.pop() {
+        if depth < DEPTH
+            && words.len() > 8
+            && let Some(cut) = Cut::find(&words)
+        {
+            let [above, left, right, below] = cut.parts(words);
+            for part in [below, right, left, above] {
+                if !part.is_empty() {
+                    open.push((part, depth + 1));
+                }
+            }
+            continue;
+        }
+        if !words.is_empty() {
+            done.push(words);
+        }
+    }
+    done
+}
+
+/// A gutter between two heights.
+#[derive(Debug)]
+struct Cut {
+    top: f32,
+    bottom: f32,
+    x: f32,
+}
+
+/// Words whose heights overlap.
+struct Row {
+    top: f32,
+    bottom: f32,
+    words: Vec<usize>,
+    /// Where it has no text, from left to right.
+    free: Vec<Range<f32>>,
+}
+
+impl Cut {
+    fn find(words: &[Word]) -> Option<Self> {
+        let rows = rows(words);
+        if rows.len() > ROWS {
+            return None;
+        }
+        let size = median(words.iter().map(|word| word.size));
+        let least = (0.9 * size).max(4.0);
+        let mut best: Option<(usize, Self)> = None;
+        for start in 0..rows.len() {
+            let mut free = rows[start].free.clone();
+            let mut end = start;
+            loop {
+                let next = rows.get(end + 1).map(|row| intersection(&free, &row.free, least));
+                // A gutter that ends here is as long as it gets.
+                for gutter in &free {
+                    let goes_on = next
+                        .as_ref()
+                        .is_some_and(|next| next.iter().any(|next| next.start < gutter.end && gutter.start < next.end));
+                    if goes_on || !gutter.start.is_finite() || !gutter.end.is_finite() {
+                        continue;
+                    }
+                    let x = f32::midpoint(gutter.start, gutter.end);
+                    let inside = || rows[start..=end].iter().flat_map(|row| &row.words).map(|word| &words[*word]);
+                    let lines = inside().count();
+                    if best.as_ref().is_some_and(|(most, _)| *most >= lines) {
+                        continue;
+                    }
+                    if are_columns(inside, x, size) {
+                        best = Some((lines, Self { top: rows[start].top, bottom: rows[end].bottom, x }));
+                    }
+                }
+                match next {
+                    Some(next)
+                        if next.iter().any(|gap| gap.start.is_finite() && gap.end.is_finite()) || {
+                            // A row on one side only leaves the outer parts free; they may become a gutter.
+                            next.len() > 1
+                        } =>
+                    {
+                        free = next;
+                        end += 1;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        best.map(|(_, cut)| cut)
+    }
+
+    fn parts(&self, words: Vec<Word>) -> [Vec<Word>; 4] {
+        let mut parts: [Vec<Word>; 4] = Default::default();
+        for word in words {
+            let middle = f32::midpoint(word.top(), word.bottom());
+            let part = if middle < self.top {
+                0
+            } else if middle > self.bottom {
+                3
+            } else if f32::midpoint(word.x, word.end) < self.x {
+                1
+            } else {
+                2
+            };
+            parts[part].push(word);
+        }
+        parts
+    }
+}
+
+/// Returns the rows of a region, from the top.
+fn rows(words: &[Word]) -> Vec<Row> {
+    let mut order: Vec<usize> = (0..words.len()).collect();
+    order.sort_by(|a, b| words[*a].top().total_cmp(&words[*b].top()).then(a.cmp(b)));
+    let mut rows: Vec<Row> = Vec::new();
+    for index in order {
+        let word = &words[index];
+        match rows.last_mut() {
+            // Descenders may touch the next line.
+            Some(row) if word.top() + 0.1 * word.size < row.bottom => {
+                row.bottom = row.bottom.max(word.bottom());
+                row.words.push(index);
+            }
+            _ => rows.push(Row { top: word.top(), bottom: word.bottom(), words: vec![index], free: Vec::new() }),
+        }
+    }
+    for row in &mut rows {
+        row.words.sort_by(|a, b| words[*a].x.total_cmp(&words[*b].x).then(a.cmp(b)));
+        let mut at = f32::NEG_INFINITY;
+        for word in row.words.iter().map(|word| &words[*word]) {
+            if word.x > at && (at == f32::NEG_INFINITY || word.x - at > 3.0) {
+                row.free.push(at..word.x);
+            }
+            at = at.max(word.end);
+        }
+        row.free.push(at..f32::INFINITY);
+    }
+    rows
+}
+
+/// Returns the parts that are in both lists and are wide enough.
+fn intersection(a: &[Range<f32>], b: &[Range<f32>], least: f32) -> Vec<Range<f32>> {
+    let (mut both, mut i, mut j) = (Vec::new(), 0, 0);
+    while let (Some(one), Some(other)) = (a.get(i), b.get(j)) {
+        let part = one.start.max(other.start)..one.end.min(other.end);
+        if part.end - part.start >= least {
+            both.push(part);
+        }
+        if one.end < other.end { i += 1 } else { j += 1 }
+    }
+    both
+}
+
+/// One side of a gutter.
+struct Side {
+    /// Left and right end and height of each line.
+    lines: Vec<(f32, f32, f32)>,
+    words: usize,
+}
+
+impl Side {
+    fn of<'w>(words: impl Iterator<Item = &'w Word>) -> Self {
+        let mut all: Vec<_> = words.map(|word| (word.y, word.x, word.end, word.size)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut lines: Vec<(f32, f32, f32)> = Vec::new();
+        for (y, x, end, size) in &all {
+            match lines.last_mut() {
+                Some(line) if y - line.2 < 0.5 * size => (line.0, line.1) = (line.0.min(*x), line.1.max(*end)),
+                _ => lines.push((*x, *end, *y)),
+            }
+        }
+        Self { lines, words: all.len() }
+    }
+
+    fn width(&self) -> f32 {
+        let left = self.lines.iter().map(|line| line.0).fold(f32::INFINITY, f32::min);
+        self.lines.iter().map(|line| line.1).fold(f32::NEG_INFINITY, f32::max) - left
+    }
+
+    /// Returns whether most of its lines follow each other closely.
+    fn is_dense(&self, size: f32) -> bool {
+        let close = self.lines.windows(2).filter(|pair| pair[1].2 - pair[0].2 < 2.0 * size).count();
+        close * 10 >= self.lines.len().saturating_sub(1) * 6
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a page has few lines")]
+    fn fill(&self) -> (f32, f32) {
+        let lines = self.lines.len().max(1) as f32;
+        let filled: f32 = self.lines.iter().map(|line| line.1 - line.0).sum();
+        (filled / lines / self.width().max(1.0), self.words as f32 / lines)
+    }
+}
+
+/// Returns whether the words at both sides of a gutter are columns of text.
+#[expect(clippy::cast_precision_loss, reason = "a page has few lines")]
+fn are_columns<'w, I: Iterator<Item = &'w Word>>(words: impl Fn() -> I, x: f32, size: f32) -> bool {
+    let middle = |word: &Word| f32::midpoint(word.x, word.end);
+    let left = Side::of(words().filter(|word| middle(word) < x));
+    let right = Side::of(words().filter(|word| middle(word) >= x));
+    if left.lines.len() < 3 || right.lines.len() < 3 {
+        return false;
+    }
+    let aligned = right.lines.iter().filter(|line| {
+        let near = left.lines.partition_point(|other| other.2 < line.2 - 0.2 * size);
+        left.lines.get(near).is_some_and(|other| (other.2 - line.2).abs() <= 0.2 * size)
+    });
+    let aligned = aligned.count() as f32 / right.lines.len() as f32;
+    let is_text = |side: &Side| {
+        // The rows of a table are far from each other where a cell has several lines.
+        if !side.is_dense(size) {
+            return false;
+        }
+        let (fill, words) = side.fill();
+        let width = side.width() / size;
+        if aligned < 0.5 {
+            fill > 0.35 && words >= 1.3 && width > 6.0
+        } else if side.lines.len() >= 25 {
+            // An index, or a list in columns.
+            fill > 0.35 && words >= 1.5 && width > 7.0
+        } else {
+            fill > 0.55 && words >= 3.0 && width > 9.0
+        }
+    };
+    is_text(&left) && is_text(&right)
+}

@@ -1,0 +1,439 @@
+//! Files are built here, object by object.
+
+use std::fmt::Write as _;
+
+use chunkmill_base::error::Skip;
+use chunkmill_text::document::{Document, DropReason, Layer};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use crate::check::{chars, layer_of};
+use crate::{ReadSettings, read};
+
+/// Builds a file of objects, which have the numbers from 1 on. The first one is the catalog.
+fn file(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
+    let mut file = b"%PDF-1.7\n".to_vec();
+    let mut starts = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        starts.push(file.len());
+        file.extend(format!("{number} 0 obj\n").into_bytes());
+        file.extend(object);
+        file.extend(b"\nendobj\n");
+    }
+    let at = file.len();
+    let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
+    for start in starts {
+        let _ = writeln!(table, "{start:010} 00000 n ");
+    }
+    file.extend(table.into_bytes());
+    file.extend(
+        format!("trailer\n<</Size {}/Root 1 0 R{trailer}>>\nstartxref\n{at}\n%%EOF\n", objects.len() + 1).into_bytes(),
+    );
+    file
+}
+
+fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
+    let mut object = format!("<<{dictionary}/Length {}>>\nstream\n", content.len()).into_bytes();
+    object.extend(content);
+    object.extend(b"\nendstream");
+    object
+}
+
+/// Builds a file of pages with these contents. `/F` is upright, `/B` bold, `/C` a typewriter. Objects after the pages are
+/// `more`, from 5 + 2 times the number of pages on.
+fn pages(contents: &[&str], more: &[&str], catalog: &str, page: &str, trailer: &str) -> Vec<u8> {
+    let kids: Vec<String> = (0..contents.len()).map(|at| format!("{} 0 R", 6 + 2 * at)).collect();
+    let kids = kids.join(" ");
+    let font =
+        |name: &str| format!("<</Type/Font/Subtype/Type1/BaseFont/{name}/Encoding/WinAnsiEncoding>>").into_bytes();
+    let mut objects = vec![
+        format!("<</Type/Catalog/Pages 2 0 R{catalog}>>").into_bytes(),
+        format!("<</Type/Pages/Kids[{kids}]/Count {}/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R/B 4 0 R/C 5 0 R>>>>>>", contents.len()).into_bytes(),
+        font("Helvetica"),
+        font("Helvetica-Bold"),
+        font("Courier"),
+    ];
+    for (at, content) in contents.iter().enumerate() {
+        objects.push(format!("<</Type/Page/Parent 2 0 R/Contents {} 0 R{page}>>", 7 + 2 * at).into_bytes());
+        objects.push(stream("", &latin(content)));
+    }
+    objects.extend(more.iter().map(|object| object.as_bytes().to_vec()));
+    file(&objects, trailer)
+}
+
+fn latin(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(u32::from(c)).expect("it is Latin")).collect()
+}
+
+/// Text at a place, from the left and from the top.
+fn at(font: &str, size: u32, x: u32, y: u32, text: &str) -> String {
+    format!("BT /{font} {size} Tf {x} {} Td ({text}) Tj ET\n", 800 - y)
+}
+
+/// Lines of a paragraph.
+fn lines(x: u32, y: u32, lines: &[&str]) -> String {
+    (0..).zip(lines).map(|(number, line)| at("F", 10, x, y + 12 * number, line)).collect()
+}
+
+fn one(content: &str) -> Layer {
+    layer_of("a.pdf", &pages(&[content], &[], "", "", ""))
+}
+
+fn many(contents: &[String]) -> Layer {
+    let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
+    layer_of("a.pdf", &pages(&contents, &[], "", "", ""))
+}
+
+fn dropped(layer: &Layer, reason: DropReason) -> u64 {
+    let dropped = &layer.structure.as_ref().unwrap().dropped;
+    dropped.iter().find(|dropped| dropped.reason == reason).map_or(0, |dropped| dropped.chars)
+}
+
+fn places(layer: &Layer) -> Vec<(&str, &str)> {
+    let all = &layer.structure.as_ref().unwrap().places;
+    let ends = all.iter().skip(1).map(|(at, _)| *at).chain([layer.text.len()]);
+    all.iter().zip(ends).map(|((at, place), end)| (&*place.name, layer.text[*at..end].trim())).collect()
+}
+
+fn skip(bytes: &[u8]) -> Option<Skip> {
+    read("a.pdf", bytes.to_vec(), &ReadSettings::default()).err().map(|refusal| refusal.reason)
+}
+
+const LEFT: [&str; 6] = [
+    "The left column has a text that",
+    "fills its lines from the left end",
+    "to the right end and goes on over",
+    "several lines of the same length",
+    "so that nobody takes it for cells",
+    "of a table with short words here",
+];
+
+const RIGHT: [&str; 6] = [
+    "and the right column starts here",
+    "with the words that follow those",
+    "at the foot of the left one and it",
+    "fills its lines in the same way as",
+    "the other does until the paragraph",
+    "ends at last with a full stop now.",
+];
+
+#[test]
+fn lines_of_a_paragraph_are_joined() {
+    let layer = one(&lines(50, 100, &["The first line of a paragraph", "goes on in the second one."]));
+    assert_eq!(layer.text, "The first line of a paragraph goes on in the second one.\n");
+    assert_eq!(places(&layer), [("p. 1", "The first line of a paragraph goes on in the second one.")]);
+}
+
+#[test]
+fn words_are_told_by_gaps_if_there_are_no_spaces() {
+    let layer = one("BT /F 10 Tf 50 700 Td [(Two)-300(wo)20(rds)] TJ 0 -12 Td (fol) Tj (low) Tj ET");
+    assert_eq!(layer.text, "Two words follow\n");
+}
+
+#[test]
+fn columns_are_read_one_after_the_other() {
+    let head =
+        at("F", 10, 50, 60, "A line over both columns that is wider than each of the columns is alone on the page.");
+    for shift in [0, 5] {
+        let layer = one(&format!("{head}{}{}", lines(50, 100, &LEFT), lines(320, 100 + shift, &RIGHT)));
+        let text = layer.text.split_once("page.").unwrap().1.trim();
+        assert_eq!(text, [LEFT, RIGHT].concat().join(" "), "{shift}");
+    }
+}
+
+#[test]
+fn cells_stay_in_rows() {
+    let row = |y, cells: [&str; 3]| -> String {
+        (0..).zip(cells).map(|(column, cell)| at("F", 10, 50 + 120 * column, y, cell)).collect()
+    };
+    let table =
+        [row(100, ["Name", "Size", "Price"]), row(114, ["Apple", "3", "0.50"]), row(128, ["Pear", "12", "1.20"])];
+    let layer = one(&format!("{}{}", lines(50, 60, &["Some text before the table, on a line."]), table.concat()));
+    assert!(
+        layer
+            .text
+            .ends_with("| Name | Size | Price |\n| --- | --- | --- |\n| Apple | 3 | 0.50 |\n| Pear | 12 | 1.20 |\n"),
+        "{}",
+        layer.text
+    );
+}
+
+#[test]
+fn headings_are_larger_or_bold() {
+    let text = |y| lines(50, y, &["Some text of the usual size that is", "long enough to be most of the page."]);
+    let layer = one(&format!(
+        "{}{}{}{}{}{}{}",
+        at("F", 24, 50, 50, "Title of All"),
+        at("F", 16, 50, 90, "First Part"),
+        text(110),
+        at("B", 10, 50, 150, "A Detail"),
+        text(164),
+        at("F", 16, 50, 220, "Second Part"),
+        text(240),
+    ));
+    let heads: Vec<_> = layer.text.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(heads, ["# Title of All", "## First Part", "### A Detail", "## Second Part"]);
+    assert_eq!(layer.structure.unwrap().title.as_deref(), Some("Title of All"));
+}
+
+#[test]
+fn the_outline_gives_headings_and_their_levels() {
+    let text = |y| lines(50, y, &["Some text of the usual size that is", "long enough to be most of the page."]);
+    let content =
+        format!("{}{}{}{}", at("F", 10, 50, 50, "1 Overview"), text(62), at("F", 10, 50, 120, "Scope"), text(132));
+    let outline = [
+        "<</First 9 0 R/Last 9 0 R>>",
+        "<</Title(Overview)/Parent 8 0 R/First 10 0 R/Last 10 0 R/Next 9 0 R>>",
+        "<</Title<FEFF00530063006F00700065>/Parent 9 0 R>>",
+    ];
+    let layer = layer_of("a.pdf", &pages(&[&content], &outline, "/Outlines 8 0 R", "", ""));
+    assert!(layer.text.starts_with("# 1 Overview\n\nSome text"), "{}", layer.text);
+    assert!(layer.text.contains("\n\n## Scope\n\n") || layer.text.contains("Scope"), "{}", layer.text);
+}
+
+#[test]
+fn running_heads_and_numbers_of_pages_are_dropped_and_counted() {
+    let page = |number: u32| {
+        let head = at("F", 9, 50, 30, "A Report on Things");
+        let text = lines(50, 200 + number, &["Some text that only this page has,", "with a number of its own."]);
+        let own = at("F", 10, 50, 300, &format!("Page {} has this.", ["one", "two", "three", "four"][number as usize]));
+        format!("{head}{text}{own}{}", at("F", 9, 300, 780, &format!("{}", number + 7)))
+    };
+    let layer = many(&[page(0), page(1), page(2), page(3)]);
+    assert!(!layer.text.contains("Report") && !layer.text.contains("10"), "{}", layer.text);
+    assert_eq!(dropped(&layer, DropReason::RunningHead), 4 * 15 + 5);
+    assert!(layer.text.contains("Page four has this."));
+}
+
+#[test]
+fn hyphens_at_the_ends_of_lines_are_joined_unless_they_belong_to_the_word() {
+    let layer = one(&lines(
+        50,
+        100,
+        &[
+            "A long para-",
+            "graph about well-known things is a well-",
+            "known thing of the years 1990-",
+            "2000 and so on.",
+        ],
+    ));
+    assert_eq!(
+        layer.text,
+        "A long paragraph about well-known things is a well-known thing of the years 1990-2000 and so on.\n"
+    );
+    assert_eq!(dropped(&layer, DropReason::Markup), 1);
+}
+
+#[test]
+fn a_paragraph_over_two_pages_names_both() {
+    let layer = many(&[lines(50, 700, &LEFT), lines(50, 60, &RIGHT)]);
+    assert_eq!(places(&layer), [("pp. 1–2", &*[LEFT, RIGHT].concat().join(" "))]);
+    let document = Document::parse("report.pdf".into(), layer);
+    assert_eq!(document.blocks.len(), 1);
+}
+
+#[test]
+fn items_have_their_marks() {
+    let item = |y, mark: &str, text: &str| format!("{}{}", at("F", 10, 50, y, mark), at("F", 10, 64, y, text));
+    let bullets = format!(
+        "{}{}{}",
+        item(100, "\u{95}", "One thing"),
+        item(112, "\u{95}", "another that is"),
+        at("F", 10, 64, 124, "longer")
+    );
+    let layer = one(&format!("{bullets}{}{}", item(160, "1.", "first"), item(172, "2.", "second")));
+    assert_eq!(layer.text, "- One thing\n- another that is longer\n1. first\n2. second\n");
+}
+
+#[test]
+fn code_keeps_its_lines_and_indentation() {
+    let code = |y, x, text: &str| at("C", 10, x, y, text);
+    let text = lines(
+        50,
+        60,
+        &[
+            "Some text before the code which is long enough,",
+            "so that most of the page is not code at all, and more text.",
+        ],
+    );
+    let layer = one(&format!(
+        "{text}{}{}{}",
+        code(100, 50, "fn main\\(\\) {"),
+        code(112, 74, "run\\(\\);  // go"),
+        code(124, 50, "}")
+    ));
+    assert!(layer.text.ends_with("```\nfn main() {\n    run();  // go\n}\n```\n"), "{}", layer.text);
+}
+
+#[test]
+fn glyphs_that_are_printed_twice_are_read_once() {
+    let layer = one("BT /F 10 Tf 50 700 Td (Bold) Tj ET BT /F 10 Tf 50.3 700 Td (Bold) Tj ET");
+    assert_eq!(layer.text, "Bold\n");
+    assert_eq!(dropped(&layer, DropReason::Repeated), 4);
+}
+
+#[test]
+fn invisible_text_is_read() {
+    assert_eq!(one("BT 3 Tr /F 10 Tf 50 700 Td (Recognised words) Tj ET").text, "Recognised words\n");
+}
+
+#[test]
+fn text_on_its_side_is_a_block_of_its_own() {
+    let side = "BT /F 10 Tf 0 1 -1 0 30 300 Tm (A note in the margin) Tj ET";
+    let layer =
+        one(&format!("{side}\n{}", lines(50, 100, &["Some text that is longer than", "the note in the margin is."])));
+    assert_eq!(layer.text, "Some text that is longer than the note in the margin is.\n\nA note in the margin\n");
+    let rotated = layer_of("a.pdf", &pages(&[side], &[], "", "/Rotate 90", ""));
+    assert_eq!(rotated.text, "A note in the margin\n");
+}
+
+#[test]
+fn links_lead_to_other_documents() {
+    let link = "<</Subtype/Link/Rect[76 697 96 710]/A<</S/URI/URI(https://example.org/a)>>>>";
+    let bytes = pages(&["BT /F 10 Tf 50 700 Td (Read this, then.) Tj ET"], &[link], "", "/Annots[8 0 R]", "");
+    assert_eq!(layer_of("a.pdf", &bytes).text, "Read [this](https://example.org/a), then.\n");
+}
+
+#[test]
+fn exponents_and_marks_of_notes_are_not_digits_more() {
+    let layer = one("BT /F 10 Tf 50 700 Td (area) Tj /F 7 Tf 4 Ts (2) Tj ET");
+    assert_eq!(layer.text, "area^2\n");
+}
+
+#[test]
+fn accents_that_are_printed_over_letters_are_part_of_them() {
+    let layer = one("BT /F 10 Tf 50 700 Td (Schr) Tj [(\u{a8})333(o)] TJ (der) Tj ET");
+    assert_eq!(layer.text, "Schröder\n");
+}
+
+#[test]
+fn marked_content_may_say_what_it_stands_for() {
+    let content = "/Artifact<</Type/Pagination>> BDC BT /F 10 Tf 50 780 Td (Header) Tj ET EMC
+        BT /F 10 Tf 50 700 Td /Span<</ActualText(ffi)>> BDC (x) Tj EMC ( and ) Tj ET";
+    let layer = one(content);
+    assert_eq!(layer.text, "ffi and\n");
+    assert_eq!(dropped(&layer, DropReason::RunningHead), 6);
+}
+
+#[test]
+fn properties_are_kept() {
+    let info = "<</Title(A \\(Good\\) Title)/Author<FEFF00C4>/CreationDate(D:20240102030405+01'00')/Keywords(a, b)>>";
+    let bytes = pages(&["BT /F 10 Tf 50 700 Td (x y) Tj ET"], &[info], "/Lang(en)", "", "/Info 8 0 R");
+    let read = layer_of("a.pdf", &bytes).structure.unwrap();
+    assert_eq!(read.title.as_deref(), Some("A (Good) Title"));
+    let known = serde_json::to_string(&read.metadata).unwrap();
+    assert_eq!(known, r#"{"author":"Ä","created":"2024-01-02T03:04:05+01:00","keywords":["a","b"],"lang":"en"}"#);
+}
+
+#[test]
+fn all_characters_are_in_the_layer_or_counted() {
+    let contents =
+        [lines(50, 100, &LEFT), lines(50, 100, &["Two well-", "hidden (c) lines"]).replace("(c)", "\\(c\\)")];
+    let layer = many(&contents);
+    let all = chars(&LEFT.concat()) + chars("Two well-hidden (c) lines");
+    let dropped: u64 = layer.structure.as_ref().unwrap().dropped.iter().map(|dropped| dropped.chars).sum();
+    assert_eq!(chars(&layer.text) + dropped, all, "{}", layer.text);
+}
+
+#[test]
+fn pages_without_text_are_flagged_and_files_without_text_are_refused() {
+    let layer = many(&["0 0 100 100 re f".to_owned(), lines(50, 100, &["Text."]), String::new()]);
+    let read = layer.structure.unwrap();
+    assert_eq!(read.flags, ["no_text"]);
+    assert_eq!(serde_json::to_string(&read.metadata).unwrap(), r#"{"pages_without_text":[1]}"#);
+    assert!(matches!(skip(&pages(&["0 0 100 100 re f"], &[], "", "", "")), Some(Skip::NoText { pictures: false })));
+    let picture = "q 100 0 0 100 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q";
+    assert!(matches!(skip(&pages(&[picture], &[], "", "", "")), Some(Skip::NoText { pictures: true })));
+}
+
+#[test]
+fn broken_and_encrypted_files_are_refused() {
+    assert!(matches!(skip(b"%PDF-1.7\nnothing"), Some(Skip::Malformed { .. })));
+    assert!(matches!(skip(b""), Some(Skip::Malformed { .. })));
+    let locked = "<</Filter/Standard/V 2/R 3/Length 128/P -4/O<0000000000000000000000000000000000000000000000000000000000000000>/U<0000000000000000000000000000000000000000000000000000000000000000>>>";
+    let bytes = pages(&["x"], &[locked], "", "", "/Encrypt 8 0 R/ID[<00><00>]");
+    assert!(matches!(skip(&bytes), Some(Skip::Encrypted)), "{:?}", skip(&bytes));
+}
+
+#[test]
+fn streams_that_unpack_to_very_much_are_refused() {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..70 {
+        std::io::Write::write_all(&mut packed, &vec![b' '; 1 << 20]).unwrap();
+    }
+    let packed = packed.finish().unwrap();
+    let bytes = file(&[b"<</Pages 2 0 R>>".to_vec(), stream("/Filter/FlateDecode", &packed)], "");
+    assert!(matches!(skip(&bytes), Some(Skip::Growth { .. })));
+}
+
+#[test]
+fn forms_that_repeat_themselves_end() {
+    // Each of ten forms shows the next ten times.
+    let mut objects: Vec<Vec<u8>> = vec![
+        b"<</Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/MediaBox[0 0 600 800]>>".to_vec(),
+        b"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</XObject<</X 5 0 R>>>>>>".to_vec(),
+        stream("", b"/X Do"),
+    ];
+    for number in 5..16_usize {
+        let next = if number == 15 { 5 } else { number + 1 };
+        objects.push(stream(
+            &format!("/Subtype/Form/Resources<</XObject<</X {next} 0 R>>>>"),
+            "/X Do ".repeat(10).as_bytes(),
+        ));
+    }
+    assert!(matches!(skip(&file(&objects, "")), Some(Skip::NoText { .. })));
+}
+
+#[test]
+fn fonts_with_very_many_widths_are_not_loaded() {
+    let font = "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[<</Type/Font/Subtype/CIDFontType2/BaseFont/X/W[0 4294967290 500]>>]>>";
+    let bytes = pages(
+        &["BT /F 10 Tf 50 700 Td (a) Tj /X 10 Tf (bc) Tj ET"],
+        &[font],
+        "",
+        "/Resources<</Font<</F 3 0 R/X 8 0 R>>>>",
+        "",
+    );
+    assert!(layer_of("a.pdf", &bytes).text.starts_with('a'));
+}
+
+#[test]
+fn deep_nesting_does_not_overflow_the_stack() {
+    for (open, close) in [("[", "]"), ("<</A ", ">>")] {
+        let deep = format!("{}{}", open.repeat(4000), close.repeat(4000));
+        let content = format!("{deep} TJ BT /F 10 Tf 50 700 Td (after) Tj ET");
+        let bytes = pages(&[&content], &[&deep], "/Outlines 8 0 R", "/Annots 8 0 R", "");
+        let _ = skip(&bytes);
+    }
+    let saved = format!("{}BT /F 10 Tf 50 700 Td (after) Tj ET", "q ".repeat(100_000));
+    assert_eq!(one(&saved).text, "after\n");
+}
+
+#[test]
+fn reading_twice_is_the_same() {
+    let bytes = pages(&[&format!("{}{}", lines(50, 100, &LEFT), lines(320, 103, &RIGHT))], &[], "", "", "");
+    assert_eq!(layer_of("a.pdf", &bytes).text, layer_of("a.pdf", &bytes).text);
+}
+
+#[test]
+fn mutations_never_panic() {
+    let rich = format!("{}{}{}", at("B", 16, 50, 50, "Head"), lines(50, 100, &LEFT), lines(320, 103, &RIGHT));
+    let link = "<</Subtype/Link/Rect[76 697 96 710]/A<</S/URI/URI(https://example.org/a)>>>>";
+    let outline = "<</First 10 0 R>>";
+    let entry = "<</Title(Head)/Next 10 0 R>>";
+    let map = "<</Type/Font/Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</Subtype/CIDFontType2/BaseFont/X>>]>>";
+    let bytes = pages(&[&rich], &[link, outline, entry, map], "/Outlines 9 0 R", "/Annots[8 0 R]", "");
+    let content = "/Span<</ActualText(ab)>> BDC BT /F 10 Tf 1 0 0 1 50 700 Tm 12 TL 90 Tz 1 Tc 2 Tw 3 Ts [(a)-200(b)] TJ T* (c d) ' 1 2 (e) \" ET EMC q 1 0 0 1 5 5 cm Q";
+    let second = pages(&[content, content], &[], "", "/Rotate 90", "");
+    let samples: Vec<String> =
+        [bytes, second].iter().map(|bytes| bytes.iter().map(|byte| char::from(*byte)).collect()).collect();
+    let samples: Vec<&str> = samples.iter().map(String::as_str).collect();
+    crate::check::mutations(&samples, 2000, |bytes| {
+        if let Err(refusal) = read("a.pdf", bytes.to_vec(), &ReadSettings::default())
+            && let Skip::Malformed { problem, .. } = &refusal.reason
+        {
+            assert!(["it has no pages", "its encryption is broken"].contains(&&**problem), "{problem}");
+        }
+    });
+}

@@ -1,0 +1,198 @@
+//! A paragraph that is being read. Programs split a sentence into many groups of the same look, so marks are written where
+//! the look changes, when the paragraph is complete.
+
+use chunkmill_text::document::Inline;
+
+/// How text looks, as far as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Look {
+    pub(super) bold: bool,
+    pub(super) italic: bool,
+}
+
+impl Look {
+    /// Returns the marks around text that looks like that.
+    fn marks(self) -> impl Iterator<Item = &'static str> {
+        [("**", self.bold), ("*", self.italic)].into_iter().filter(|(_, on)| *on).map(|(mark, _)| mark)
+    }
+}
+
+/// A change between two pieces of text.
+#[derive(Debug)]
+enum Event {
+    Look(Look),
+    OpenLink(String),
+    CloseLink,
+    Anchor(String),
+    /// A reference to a footnote.
+    Note(String),
+}
+
+/// A paragraph that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Paragraph {
+    text: String,
+    events: Vec<(usize, Event)>,
+    look: Look,
+    links: usize,
+    notes: usize,
+    /// The bullet or number before it.
+    pub(super) marker: Option<String>,
+    /// Paragraphs of text boxes in it.
+    pub(super) boxed: Vec<Inline>,
+}
+
+impl Paragraph {
+    /// Appends text.
+    pub(super) fn say(&mut self, text: &str, look: Look) {
+        // White space looks the same in any run.
+        if look != self.look && !text.trim().is_empty() {
+            self.event(Event::Look(look));
+            self.look = look;
+        }
+        self.text.push_str(text);
+    }
+
+    /// Returns its text without links and marks.
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.notes == 0 && self.text.trim().is_empty()
+    }
+
+    /// Returns whether its last line is empty.
+    pub(super) fn is_at_empty_line(&self) -> bool {
+        self.text.trim_end_matches([' ', '\t']).ends_with('\n')
+    }
+
+    pub(super) fn open_link(&mut self, target: String) {
+        self.event(Event::OpenLink(target));
+        self.links += 1;
+    }
+
+    pub(super) fn close_link(&mut self) {
+        if self.links > 0 {
+            self.event(Event::CloseLink);
+            self.links -= 1;
+        }
+    }
+
+    pub(super) fn anchor(&mut self, name: String) {
+        self.event(Event::Anchor(name));
+    }
+
+    pub(super) fn note(&mut self, label: &str) {
+        self.event(Event::Note(label.to_owned()));
+        self.notes += 1;
+    }
+
+    /// Returns the names of places in it.
+    pub(super) fn into_anchors(self) -> Vec<String> {
+        let names = self.events.into_iter().filter_map(|(_, event)| match event {
+            Event::Anchor(name) => Some(name),
+            _ => None,
+        });
+        names.collect()
+    }
+
+    /// Returns the text as it is written. In a plain one, looks are not marked.
+    pub(super) fn inline(&self, plain: bool) -> Inline {
+        let mut line = Line { plain, ..Line::default() };
+        let mut at = 0;
+        for (to, event) in &self.events {
+            line.say(&self.text[at..*to]);
+            at = *to;
+            match event {
+                Event::Look(look) => line.look = *look,
+                Event::OpenLink(target) => {
+                    line.settle();
+                    line.inline.start_link(target);
+                }
+                Event::CloseLink => {
+                    line.end_marks();
+                    line.inline.end_link();
+                    line.settle();
+                }
+                Event::Anchor(name) => {
+                    line.settle();
+                    line.inline.anchor(name);
+                }
+                Event::Note(label) => {
+                    line.settle();
+                    line.inline.write(&format!("[^{label}]"));
+                }
+            }
+        }
+        line.say(&self.text[at..]);
+        line.end_marks();
+        (0..self.links).for_each(|_| line.inline.end_link());
+        line.inline
+    }
+
+    fn event(&mut self, event: Event) {
+        self.events.push((self.text.len(), event));
+    }
+}
+
+/// The text of a paragraph as it is written.
+#[derive(Debug, Default)]
+struct Line {
+    inline: Inline,
+    plain: bool,
+    /// How the next text looks.
+    look: Look,
+    /// The marks that are open, and where the text after each starts.
+    open: Vec<(&'static str, usize)>,
+    /// White space that is not written yet: it may be before or after a mark.
+    gap: String,
+}
+
+impl Line {
+    fn say(&mut self, text: &str) {
+        let word = text.trim();
+        if word.is_empty() {
+            self.gap.push_str(text);
+            return;
+        }
+        let start = text.len() - text.trim_start().len();
+        self.gap.push_str(&text[..start]);
+        let look = if self.plain { Look::default() } else { self.look };
+        while self.open.iter().any(|(mark, _)| look.marks().all(|other| other != *mark)) {
+            self.end_mark();
+        }
+        self.end_gap();
+        for mark in look.marks() {
+            if self.open.iter().all(|(open, _)| *open != mark) {
+                self.open.push((mark, self.inline.start_mark(mark)));
+            }
+        }
+        self.inline.write(word);
+        self.gap.push_str(&text[start + word.len()..]);
+    }
+
+    fn end_mark(&mut self) {
+        if let Some((mark, start)) = self.open.pop() {
+            self.inline.end_mark(mark, start);
+        }
+    }
+
+    fn end_gap(&mut self) {
+        // Blank lines would end the block.
+        let gap = if self.gap.contains('\n') { "\n" } else { &self.gap };
+        self.inline.write(gap);
+        self.gap.clear();
+    }
+
+    fn end_marks(&mut self) {
+        while !self.open.is_empty() {
+            self.end_mark();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.end_marks();
+        self.end_gap();
+    }
+}

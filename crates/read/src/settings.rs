@@ -1,0 +1,3 @@
+//! The settings of readers.
+
+pub use chunkmill_text::document::{HtmlPart, ReadSettings};
