@@ -125,14 +125,18 @@ check-deploy:
 check-cuda:
 	CARGO=$(CARGO) PYTHON=$(PYTHON) deploy/gpu/check.sh $(TARGET)/cuda $(TARGET)/check-cuda
 
-# Checks that each feature alone, and none, compile without warnings, and that the program without features writes the
+# Checks that features alone (those of different crates together), and none, compile without warnings, and that the program without features writes the
 # same dataset, byte for byte.
-SETS_OF_FEATURES = none answer candle hub jemalloc object-store
+SETS_OF_FEATURES = none answer,candle,formats,jemalloc hub object-store
+READERS = epub html mail asciidoc latex rst subtitles notebook office pdf rtf table
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off
 features: model
 	set -e; for set in $(SETS_OF_FEATURES); do \
-	  $(CARGO) clippy --quiet --release --package chunkmill --package chunkmill-eval --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$set) -- --deny warnings; \
+	  $(CARGO) clippy --quiet --release --package chunkmill --package chunkmill-eval --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$(echo $$set | sed 's|,|,chunkmill/|g')) -- --deny warnings; \
+	done
+	set -e; for reader in $(READERS); do \
+	  $(CARGO) clippy --quiet --release --package chunkmill-read --no-default-features --features $$reader -- --deny warnings; \
 	done
 	rm -rf $(TARGET)/features
 	$(SMALL) index datasets/larder/corpus -o $(TARGET)/features/small --progress plain

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
 use chunkmill::dataset::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
-use chunkmill::document::{Admission, Document, Layer, Origin};
+use chunkmill::document::{Admission, Document, Layer, Origin, ReadSettings};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Batcher, EmbeddingType, Engine, Role, load};
 use chunkmill::job::{Job, Recipe, run};
@@ -29,7 +29,7 @@ fn filter() -> Filter {
 
 fn layers() -> Vec<(Origin, Layer)> {
     let found = discover(&[root()], &filter(), &[]).unwrap();
-    found.sources.into_iter().map(|source| read(source).unwrap()).collect()
+    found.sources.into_iter().map(|source| read(source, &ReadSettings::default()).unwrap()).collect()
 }
 
 fn parsed() -> Vec<Document> {

@@ -19,7 +19,7 @@ use crate::answer::{self, Endpoint};
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
-use crate::document::{Admission, SecurityProfile};
+use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{
     self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
@@ -106,9 +106,9 @@ impl From<Options> for File {
 settings! {
     /// The `[corpus]` table.
     pub struct CorpusOptions in "corpus" under "Corpus" {
-        /// Index the files that match one of these globs, instead of Markdown and text. Globs are read as in `.gitignore`:
+        /// Index the files that match one of these globs, instead of the documents that `chunkmill formats` lists. Globs are read as in `.gitignore`:
         /// `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder.
-        pub include: Globs = "GLOB,…", Words("markdown and text"), Documents;
+        pub include: Globs = "GLOB,…", Words("all documents"), Documents;
         /// Skip the files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Hidden, Documents;
         /// Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped.
@@ -119,6 +119,12 @@ settings! {
         pub security: SecurityProfile = "PROFILE", Is("moderate"), Documents;
         /// Index blocked documents anyway, with the flag `document_blocked`.
         pub allow_blocked: bool = "BOOL", Is("false"), Documents;
+        /// Which part of an HTML page to read: `main`, without menus and banners, or `whole`.
+        pub html: HtmlPart = "PART", Is("main"), Chunks;
+        /// Read the outputs of a notebook's cells too.
+        pub notebook_outputs: bool = "BOOL", Is("false"), Chunks;
+        /// Quarantine documents whose text would be more than this many times as long as the file.
+        pub text_growth: u64 = "N", Is("8"), Documents;
         /// Quarantine documents that would need more memory than this.
         pub document_memory: u64 = "BYTES", Words("16 bytes per byte of the document, plus 50000000"), Documents;
     }
@@ -572,6 +578,11 @@ impl Options {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),
                 document_memory: self.corpus.document_memory,
+                read: ReadSettings {
+                    html: self.corpus.html.unwrap_or_default(),
+                    notebook_outputs: self.corpus.notebook_outputs.unwrap_or(false),
+                    growth: self.corpus.text_growth.unwrap_or(ReadSettings::default().growth),
+                },
                 memory: self.run.memory,
             },
             unused: spec.unused(&self.chunking),

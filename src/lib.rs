@@ -5,7 +5,7 @@
 //!
 //! # Map
 //!
-//! Five crates, each of which can be used alone, and this one, which has their modules under one name. Data flows down
+//! Six crates, each of which can be used alone, and this one, which has their modules under one name. Data flows down
 //! both lists: a crate uses only crates above it, a module only modules above it. Each crate has a map of its own.
 //! `tests/book/architecture.rs` checks all of them.
 //!
@@ -13,6 +13,7 @@
 //! | --- | --- | --- |
 //! | `chunkmill-base` | What do all crates have in common? | `value`, [`error`], [`setting`], [`safely`] |
 //! | `chunkmill-text` | What is in a document, and where is it cut? | [`document`], [`tokens`], [`chunk`] |
+//! | `chunkmill-read` | Which text is in a file that is not text, and where? | [`read`] |
 //! | `chunkmill-embed` | What is the vector of a text? | [`embed`], [`hub`] |
 //! | `chunkmill-dataset` | How does a corpus become a dataset? | [`storage`], [`corpus`], [`links`], [`dataset`], [`job`] |
 //! | `chunkmill-search` | What in a dataset answers a question? | [`search`], [`answer`] |
@@ -39,7 +40,8 @@
 //! # Features
 //!
 //! The default features are `object-store` (`s3://`, `gs://`, `az://`), `hub` (download models), `answer` (call a language
-//! model), `candle` (networks that our own encoder does not implement) and `jemalloc`. Without them
+//! model), `candle` (networks that our own encoder does not implement), `formats` (documents that are not text) and
+//! `jemalloc`. Without them
 //! (`default-features = false`) there is no network code, no TLS and no async runtime. `cuda` and `metal` enable GPUs and
 //! include `candle`.
 //!
@@ -74,6 +76,8 @@ pub use chunkmill_dataset::{corpus, dataset, job, links, storage};
 pub use chunkmill_embed as embed;
 #[doc(inline)]
 pub use chunkmill_embed::hub;
+#[doc(inline)]
+pub use chunkmill_read as read;
 #[doc(inline)]
 pub use chunkmill_search::{answer, search};
 #[doc(inline)]

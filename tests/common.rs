@@ -191,9 +191,16 @@ pub fn powershell() -> Option<&'static Path> {
 /// Returns every document of a corpus, parsed.
 pub fn documents(root: &Path) -> Vec<Document> {
     use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
+    use chunkmill::document::ReadSettings;
+    let settings = ReadSettings::default();
     let filter = Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap();
     let found = discover(&[Root::new(root)], &filter, &[]).unwrap();
-    found.sources.into_iter().map(|source| read(source).unwrap()).map(|(s, c)| Document::parse(s, c)).collect()
+    found
+        .sources
+        .into_iter()
+        .map(|source| read(source, &settings).unwrap())
+        .map(|(s, c)| Document::parse(s, c))
+        .collect()
 }
 
 /// Returns the default model's reference if its files are here. Otherwise prints the reason and returns `None`, or

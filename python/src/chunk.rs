@@ -245,10 +245,12 @@ impl Chunker {
         let recipe = self.recipe()?;
         let cut = match document {
             Document::File(file) => recipe.cut(file)?,
-            Document::Text(text, name) => match corpus::layer(name.as_str().into(), text.as_bytes().to_vec()) {
-                Ok(read) => recipe.cut_layer(read)?,
-                Err(passed_over) => Err(passed_over),
-            },
+            Document::Text(text, name) => {
+                match corpus::layer(name.as_str().into(), text.as_bytes().to_vec(), &recipe.admission.read) {
+                    Ok(read) => recipe.cut_layer(read)?,
+                    Err(passed_over) => Err(passed_over),
+                }
+            }
         };
         Ok(cut.map(|cut| cut.rows().collect()))
     }

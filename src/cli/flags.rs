@@ -52,7 +52,7 @@ flags! {
     /// Flags that select documents.
     pub(super) struct CorpusFlags of CorpusOptions;
     /// Flags that decide which documents are admitted.
-    pub(super) struct AdmissionFlags of CorpusOptions["security", "allow_blocked", "document_memory"];
+    pub(super) struct AdmissionFlags of CorpusOptions["security", "allow_blocked", "html", "notebook_outputs", "text_growth", "document_memory"];
     /// Flags for chunking.
     pub(super) struct ChunkFlags of Settings;
     /// Flags that choose the model.

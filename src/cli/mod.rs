@@ -21,7 +21,8 @@ use clap::{Parser, Subcommand};
 
 use crate::config::unknown_variables;
 use commands::{
-    answer, chunk, context, demo, explain, filter, gc, index, lifecycle, model, schema, search, shards, stats, verify,
+    answer, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search, shards, stats,
+    verify,
 };
 
 // The evaluation harness and the Python module use the same arguments and messages.
@@ -78,6 +79,8 @@ enum Command {
     Filter(filter::Args),
     /// Show where a file is cut, and why
     Explain(explain::Args),
+    /// List the formats of documents that this program reads
+    Formats(formats::Args),
     /// Find the chunks or documents that answer a question
     Search(search::Args),
     /// Pack the best passages for a question into a token budget, with citations
@@ -119,6 +122,7 @@ pub fn main() -> u8 {
         Command::Chunk(args) => chunk::run(args),
         Command::Filter(args) => filter::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Formats(args) => formats::run(&args),
         Command::Search(args) => search::run(args),
         Command::Context(args) => context::run(args),
         Command::Answer(args) => answer::run(args),

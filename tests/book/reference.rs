@@ -244,7 +244,14 @@ fn the_book_has_every_format_of_documents() {
         writeln!(text, "| {extensions} | {} |", pages::cell(&words)).unwrap();
     }
     assert!(text.lines().count() > 10, "{text}");
-    let include: Vec<String> = chunkmill::corpus::DEFAULT_INCLUDE.iter().map(|glob| format!("`{glob}`")).collect();
+    let last = text.trim_end().rfind('\n').map_or(0, |end| end + 1);
+    let any_other = text.split_off(last);
+    for format in chunkmill::read::ReadFormat::ALL {
+        let extensions: Vec<String> = format.extensions.iter().map(|name| format!("`{name}`")).collect();
+        writeln!(text, "| {} | {} |", extensions.join(", "), pages::cell(format.description)).unwrap();
+    }
+    text.push_str(&any_other);
+    let include: Vec<String> = chunkmill::corpus::default_include().iter().map(|glob| format!("`{glob}`")).collect();
     writeln!(text, "\nWithout `--include`: {}.", include.join(", ")).unwrap();
     pages::keep("reference/formats.md", "documents", &text);
 }

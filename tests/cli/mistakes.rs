@@ -102,12 +102,13 @@ fn assert_answered(mistakes: &[Mistake]) {
         ("theirs.toml", "chunk_size = 3\n"),
         ("near.toml", "[chunking]\nchunk_overlap = 3\n"),
         ("elsewhere.toml", "[search]\nthreads = 3\n"),
-        ("page.pdf", "%PDF-1.7\n"),
         ("page.docx", "PK\u{3}\u{4}\n"),
-        ("pages/page.pdf", "%PDF-1.7\n"),
         ("other/a.md", "# Other\n"),
     ]);
     std::fs::create_dir(home.path().join("empty")).unwrap();
+    for name in ["page.doc", "pages/page.doc"] {
+        write(home.path(), name, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    }
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "-q"]).0, 0);
     let mut wrong = String::new();
     for &(line, code, words) in mistakes {
@@ -135,9 +136,10 @@ fn mistakes_in_what_to_index_are_answered() {
         ("index docs -o file", 2, &["file is a file", "new folder with -o"]),
         ("index docs/a.md other/a.md -o new --embedder fake", 2, &["same document id `a.md`", "one=DIR two=DIR"]),
         ("index empty -o new --embedder fake", 2, &["no document was found", "--include"]),
-        ("index pages -o new --embedder fake", 2, &["no document was found", "PDF, HTML and Office files"]),
-        ("chunk page.pdf", 3, &["is a PDF; convert it to Markdown or text first"]),
-        ("explain page.docx", 2, &["is an Office file", "convert it to Markdown or text first"]),
+        ("index pages -o new --embedder fake", 2, &["no document was found", "convert documents of other kinds first"]),
+        ("chunk page.doc", 3, &["is an Office file; convert it to Markdown or text first"]),
+        ("explain page.docx", 2, &["cannot be read as a Word document", "invalid Zip archive"]),
+        ("explain page.doc", 2, &["is an Office file", "convert it to Markdown or text first"]),
         ("docs -o new", 2, &["'docs'", "did you mean `chunkmill index docs …`?"]),
         ("index docs -o docs --embedder fake", 2, &["docs: is both corpus and output", "-o OUT"]),
         ("index docs -o new --precision int4", 2, &["`int4` is not a precision", "did you mean `int8`?"]),
@@ -267,7 +269,7 @@ fn mistakes_in_other_commands_are_answered() {
         ("run --plan plan.json --shard 1/1 -o new", 2, &["plan.json: is not a plan", "chunkmill plan CORPUS"]),
         ("run --plan plan.json --shard 3/2 -o new", 2, &["plan.json: is not a plan"]),
         ("model check ./nope", 2, &["neither a folder nor a hub id", "owner/name[@revision]"]),
-        ("explain docs", 2, &["is a folder", "name one readable text file"]),
+        ("explain docs", 2, &["is a folder", "name one readable document"]),
         ("explain docs/c.md", 2, &["docs/c.md", "did you mean `docs/a.md`?"]),
         ("completions tcsh", 2, &["bash, elvish, fish, powershell, zsh"]),
         ("man serch", 2, &["no command `serch`", "did you mean `search`?"]),

@@ -290,27 +290,27 @@ fn documents_that_leave_are_named_and_most_of_them_only_on_request() {
 #[test]
 fn files_of_other_types_are_counted_and_listed_but_not_those_that_were_excluded() {
     let files =
-        [("docs/a.md", "# A"), ("docs/b.html", "x"), ("docs/c/d.HTML", "x"), ("docs/e.py", "x"), ("docs/README", "x")];
+        [("docs/a.md", "# A"), ("docs/b.xml", "x"), ("docs/c/d.XML", "x"), ("docs/e.py", "x"), ("docs/README", "x")];
     let home = folder(&files);
     let home = home.path();
     write(home, "docs/.gitignore", b"*.py\n");
-    let said = "  left out   3 files of other types: 2 html, 1 without extension";
+    let said = "  left out   3 files of other types: 2 xml, 1 without extension";
     let (out, _) = ok(home, &["plan", "docs", "-o", "out", "--embedder", "fake"]);
-    assert!(out.contains(said) && !out.contains("b.html"), "{out}");
+    assert!(out.contains(said) && !out.contains("b.xml"), "{out}");
     let (out, _) = ok(home, &["plan", "docs", "-o", "out", "--embedder", "fake", "-v"]);
-    assert!(out.contains("  leave out  README\n  leave out  b.html\n  leave out  c/d.HTML\n"), "{out}");
+    assert!(out.contains("  leave out  README\n  leave out  b.xml\n  leave out  c/d.XML\n"), "{out}");
     assert!(out.contains("  new        a.md\n"), "{out}");
     let (out, _) = ok(home, &["index", "docs", "-o", "out", "--embedder", "fake"]);
     assert!(out.contains(said) && out.contains("`--include` names what to index"), "{out}");
     let (out, _) =
-        ok(home, &["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--exclude", "README,*.html"]);
+        ok(home, &["index", "docs", "-o", "out", "--embedder", "fake", "--json", "--exclude", "README,*.xml"]);
     assert_eq!(json_lines(&out)[0]["other_files"]["count"], 0);
     // Files that are below two roots are counted once.
     let (out, _) = ok(home, &["index", "docs", "docs/c", "-o", "twice", "--embedder", "fake", "--json"]);
     assert_eq!(
         json_lines(&out)[0]["other_files"],
         serde_json::json!({
-            "count": 3, "types": {"": 1, "html": 2}, "first": ["README", "b.html", "c/d.HTML"],
+            "count": 3, "types": {"": 1, "xml": 2}, "first": ["README", "b.xml", "c/d.XML"],
         })
     );
 }

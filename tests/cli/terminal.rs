@@ -102,6 +102,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
         stage.run(&with(&["run", "--plan", file, "--shard", "1/1", "-o", shards], &["--progress", "json"]), NEITHER).0,
         0
     );
+    stage.run(&["formats"], NEITHER);
     stage.run(&["gc", shards, "--dry-run"], WORDS);
     stage.run(&["gc", shards, "--json"], NEITHER);
     assert_eq!(stage.run(&["commit", "--plan", file, "-o", shards], WORDS).0, 3);
@@ -130,6 +131,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&["stats", out], NEITHER);
     stage.run(&with(&["stats", out], &["--json"]), NEITHER);
     stage.run(&["explain", &evil], WORDS);
+    stage.run(&with(&["explain", &evil], &["--layer"]), WORDS);
     stage.run(&with(&["explain", &evil], &["--json"]), JSON);
     stage.run(&with(&["explain", &evil], &["--compare"]), WORDS);
     stage.run(&with(&["explain", &evil, "--compare=docs,ragdocs"], &["--json"]), NEITHER);

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Discovery, Filter, Root, discover, read};
+use chunkmill::document::ReadSettings;
 use chunkmill::error::Error;
 
 use crate::common::{folder, write};
@@ -169,13 +170,13 @@ fn a_file_may_be_older_than_1970() {
 
 #[test]
 fn globs_include_and_exclude() {
-    let corpus = folder(&[("a.md", ""), ("a.rst", ""), ("old/b.md", ""), ("old/deep/c.md", "")]);
+    let corpus = folder(&[("a.md", ""), ("a.xyz", ""), ("old/b.md", ""), ("old/deep/c.md", "")]);
     let root = [Root::new(corpus.path())];
     let filter = |include: &[&str], exclude: &[&str]| {
         let own = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>();
         Filter::new(&own(include), &own(exclude), true, DEFAULT_MAX_BYTES)
     };
-    assert_eq!(ids(&find(&root, &filter(&["**/*.rst"], &[]).unwrap())), ["a.rst"]);
+    assert_eq!(ids(&find(&root, &filter(&["**/*.xyz"], &[]).unwrap())), ["a.xyz"]);
     assert_eq!(ids(&find(&root, &filter(&[], &["old/**"]).unwrap())), ["a.md"]);
     assert_eq!(ids(&find(&root, &filter(&["old/*.md"], &[]).unwrap())), ["old/b.md"]);
     let error = filter(&["a[", "b"], &[]).unwrap_err();
@@ -228,8 +229,8 @@ fn links_are_never_followed() {
     symlink(path.join("gone.md"), path.join("broken.md")).unwrap();
     symlink(path.join("a.md"), path.join("inside.md")).unwrap();
     symlink(path, path.join("sub/loop")).unwrap();
-    write(path, "data.rst", b"x");
-    symlink(path.join("data.rst"), path.join("renamed.md")).unwrap();
+    write(path, "data.xyz", b"x");
+    symlink(path.join("data.xyz"), path.join("renamed.md")).unwrap();
     let found = find(&[Root::new(path)], &standard());
     assert_eq!(ids(&found), ["a.md", "sub/b.md"]);
     let passed: Vec<_> = found.quarantined.iter().map(|q| (&*q.path, q.reason.code())).collect();
@@ -242,9 +243,9 @@ fn links_are_never_followed() {
 /// Creates a folder with FIFOs, a socket and a document. The socket exists as long as the returned listener.
 #[cfg(unix)]
 fn no_files() -> (tempfile::TempDir, std::os::unix::net::UnixListener) {
-    let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/data.rst", "x")]);
+    let home = folder(&[("docs/a.md", "# A\n\ntext\n"), ("docs/data.xyz", "x")]);
     let docs = home.path().join("docs");
-    for name in ["pipe.md", "pipe.rst"] {
+    for name in ["pipe.md", "pipe.xyz"] {
         assert!(std::process::Command::new("mkfifo").arg(docs.join(name)).status().unwrap().success());
     }
     let socket = std::os::unix::net::UnixListener::bind(docs.join("socket.md")).unwrap();
@@ -289,7 +290,7 @@ fn what_is_no_file_is_quarantined_with_its_kind_and_never_opened() {
     assert_eq!(run_for_a_while(home, &["index", "docs", "-o", "out", "--embedder", "fake"]).0, 3);
     assert_eq!(run_for_a_while(home, &["verify", "out", "--corpus", "docs"]).0, 0);
     // A link to one of them does not lead to a document.
-    std::os::unix::fs::symlink(home.join("docs/pipe.rst"), home.join("docs/link.md")).unwrap();
+    std::os::unix::fs::symlink(home.join("docs/pipe.xyz"), home.join("docs/link.md")).unwrap();
     let (code, _, err) = run_for_a_while(home, &["chunk", "docs"]);
     assert!(code == 3 && err.contains("link.md"), "{code}: {err}");
 }
@@ -336,7 +337,9 @@ fn read_bytes(bytes: &[u8]) -> Result<String, String> {
     let corpus = folder(&[]);
     write(corpus.path(), "a.md", bytes);
     let source = find(&[Root::new(corpus.path())], &standard()).sources.remove(0);
-    read(source).map(|(_, content)| content.text).map_err(|q| format!("{}: {}", q.reason.code(), q.reason))
+    read(source, &ReadSettings::default())
+        .map(|(_, content)| content.text)
+        .map_err(|q| format!("{}: {}", q.reason.code(), q.reason))
 }
 
 #[test]
@@ -430,14 +433,14 @@ fn large_and_unreadable_files_are_quarantined() {
     assert_eq!(found.quarantined[0].reason.to_string(), "is 5 bytes, over the limit of 4");
     let source = found.sources.into_iter().next().unwrap();
     fs::remove_file(corpus.path().join("small.md")).unwrap();
-    assert_eq!(read(source).unwrap_err().reason.code(), "unreadable");
+    assert_eq!(read(source, &ReadSettings::default()).unwrap_err().reason.code(), "unreadable");
 }
 
 #[test]
 fn the_content_hash_is_of_the_bytes() {
     let corpus = folder(&[("a.md", "text")]);
     let source = find(&[Root::new(corpus.path())], &standard()).sources.remove(0);
-    let (_, content) = read(source).unwrap();
+    let (_, content) = read(source, &ReadSettings::default()).unwrap();
     assert_eq!(content.hash, blake3::hash(b"text").to_hex().to_string());
     assert_eq!(content.bytes, 4);
 }

@@ -24,13 +24,16 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 71] = [
-    ("[corpus] include", "", "['**/*.md', '**/*.rst']"),
+const CHANGES: [(&str, &str, &str); 74] = [
+    ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] hidden", "", "false"),
     ("[corpus] max_file_size", "", "1000"),
     ("[corpus] security", "", "'strict'"),
     ("[corpus] allow_blocked", "[corpus]\nsecurity = 'strict'", "true"),
+    ("[corpus] html", "", "'whole'"),
+    ("[corpus] notebook_outputs", "", "true"),
+    ("[corpus] text_growth", "", "100"),
     ("[corpus] document_memory", "", "12000"),
     ("[chunking] preset", "", "'docs'"),
     ("[chunking] strategy", "", "'recursive'"),
@@ -107,7 +110,16 @@ fn corpus() -> TempDir {
     let links = "# Links\n\nSee <https://example.org/?key=secret> and [code](code.md).\n\n## Cafe\u{301}\n\nAu lait.\n";
     let long: String = (0..12).map(|i| format!("## Part {i}\n\n{}\n\n{i}\n\n", filler(&format!("dog{i}")))).collect();
     let risky = "# Risky\n\n<!-- a comment that says something in secret to those who look -->\n\nText of it.\n";
+    let page = "<title>Page</title><nav>Menu of all</nav><main><h1>Page</h1><p>The body of the page.</main>";
+    let cell =
+        r#"{"cell_type": "code", "source": "1 + 1", "outputs": [{"output_type": "stream", "text": "the sum is two"}]}"#;
+    let notebook = format!(r#"{{"cells": [{cell}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 5}}"#);
+    // Each of its lines is indented below the lists, so its text is too long for its file.
+    let deep = format!("<main>{}{}</main>", "<ul><li>".repeat(30), "<p>a".repeat(160_000));
     let home = folder(&[
+        ("docs/page.html", page),
+        ("docs/book.ipynb", &notebook),
+        ("docs/deep.html", &deep),
         ("docs/code.md", &code),
         ("docs/links.md", links),
         ("docs/long.md", &long),

@@ -7,6 +7,7 @@
 //! | `corpus` | Which documents are found, and how are their bytes read? |
 //! | `crash` | Does a run that is killed resume? |
 //! | `damaged_files` | Is every damaged file detected? |
+//! | `every_format` | Does each promise hold whatever a document was read from? |
 //! | `failing_disk` | Does a dataset survive a disk that is full or breaks? |
 //! | `gc` | Does `gc` remove what no manifest names, and nothing else? |
 //! | `invalidation` | What does a change of settings rebuild? |
@@ -18,6 +19,7 @@
 //! | `memory` | Does the memory of a job stay the same for ten times the corpus? |
 //! | `object_store` | Is a dataset in an object store that of a folder? |
 //! | `format_versions` | What happens to datasets of older and newer versions? |
+//! | `other_formats` | Are documents that are not text read, placed, cited and kept up to date? |
 //! | `readers` | Do other people's Parquet readers read a dataset? |
 //! | `shards` | Do shards and their commit make the dataset of a single run? |
 //! | `snapshots` | Does the next run rebuild only what changed? |
@@ -27,6 +29,7 @@
 mod corpus;
 mod crash;
 mod damaged_files;
+mod every_format;
 mod failing_disk;
 mod format_versions;
 mod gc;
@@ -38,6 +41,7 @@ mod lifecycle;
 mod links;
 mod memory;
 mod object_store;
+mod other_formats;
 mod readers;
 mod shards;
 mod snapshots;

@@ -79,7 +79,8 @@ class Chunk:
 
     @property
     def start_byte(self) -> int:
-        """First byte of the range in the file (if it is not UTF-8: in its text as UTF-8)."""
+        """First byte of the range in the layer: the file's text as UTF-8 or, of a format that is not text, the
+        column layer of documents."""
 
     @property
     def end_byte(self) -> int:
@@ -100,6 +101,28 @@ class Chunk:
     @property
     def end_line(self) -> int:
         """Line of the last byte of the range, from 1."""
+
+    @property
+    def source_start(self) -> int | None:
+        """First byte of the file that the range is from; null if the file is a package, whose places have
+        names."""
+
+    @property
+    def source_end(self) -> int | None:
+        """One past the last byte of the file that the range is from; null in a package."""
+
+    @property
+    def place(self) -> str | None:
+        """Where the range is in a file that is not read as it is: #name of a section of a page, :first-last
+        line, or names such as slide 4 or Prices!A1:C9; null otherwise."""
+
+    @property
+    def page_start(self) -> int | None:
+        """Page or slide on which the range starts, from 1; null in formats without pages."""
+
+    @property
+    def page_end(self) -> int | None:
+        """Page or slide on which the range ends."""
 
     @property
     def prefix_len(self) -> int:

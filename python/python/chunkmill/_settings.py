@@ -8,9 +8,9 @@ from typing import Literal, TypedDict
 
 class _Corpus(TypedDict, total=False):
     include: str | list[str] | None
-    """Index the files that match one of these globs, instead of Markdown and text. Globs are read as in
-    `.gitignore`: `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in that folder
-    [default: markdown and text]."""
+    """Index the files that match one of these globs, instead of the documents that `chunkmill formats` lists. Globs
+    are read as in `.gitignore`: `*.py` matches in every folder, `/*.py` only at the top, `api/` everything in
+    that folder [default: all documents]."""
     exclude: str | list[str] | None
     """Skip the files that match one of these globs."""
     hidden: bool | None
@@ -22,6 +22,12 @@ class _Corpus(TypedDict, total=False):
     """Which security risks quarantine a document [default: moderate]."""
     allow_blocked: bool | None
     """Index blocked documents anyway, with the flag `document_blocked` [default: false]."""
+    html: Literal["main", "whole"] | None
+    """Which part of an HTML page to read: `main`, without menus and banners, or `whole` [default: main]."""
+    notebook_outputs: bool | None
+    """Read the outputs of a notebook's cells too [default: false]."""
+    text_growth: int | None
+    """Quarantine documents whose text would be more than this many times as long as the file [default: 8]."""
     document_memory: int | None
     """Quarantine documents that would need more memory than this [default: 16 bytes per byte of the document, plus
     50000000]."""

@@ -15,7 +15,7 @@ use crate::cli::output::{print, print_json, print_line, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
-use crate::document::Document;
+use crate::document::{Document, Dropped, Format};
 use crate::error::{Error, exit};
 use crate::tokens::{Ruler, Unit};
 use crate::value::count;
@@ -51,6 +51,9 @@ pub(crate) struct Args {
     compare: Option<String>,
     #[command(flatten)]
     config: ConfigArgs,
+    /// Show the whole text of each chunk: of a document that is not text, the layer that it is read as
+    #[arg(long, conflicts_with_all = ["compare", "json"])]
+    layer: bool,
     /// Print one JSON object per chunk, or per spec with --compare
     #[arg(long)]
     json: bool,
@@ -67,6 +70,9 @@ struct ChunkExplanation<'a> {
     /// Its bytes in the file, where these are not those of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     file_bytes: Option<[u64; 2]>,
+    /// Its place in a document that is not text, as it is cited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
     /// Size of the content in the spec's unit.
     size: usize,
     unit: &'static str,
@@ -115,6 +121,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         count(explained.len(), "chunk"),
         config.spec
     ))?;
+    if let Format::Written(format) = document.format {
+        print_prose(format!("  read as {format}; lines are those of its layer; {}", left_out(&document)))?;
+    }
     for flag in &document.flags {
         print(format!("  document flag: {flag}"))?;
     }
@@ -128,6 +137,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         for line in render(index, chunk) {
             print_line(&line)?;
         }
+        if !args.layer {
+            print_line(&shown(&chunk.text))?;
+            continue;
+        }
+        for line in document.text[chunk.start_byte..chunk.end_byte].lines() {
+            print_line(&shown(line))?;
+        }
     }
     Ok(exit::DONE)
 }
@@ -137,7 +153,7 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
     let wrong = |problem: String| Error::Corpus {
         path: file.to_owned(),
         problem,
-        help: "name one readable text file".to_owned(),
+        help: "name one readable document".to_owned(),
     };
     if file.is_dir() {
         return Err(wrong("is a folder".to_owned()));
@@ -147,8 +163,17 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
         return Err(wrong(passed_over.reason.to_string()));
     }
     let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
-    let (origin, layer) = corpus::read(source).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
+    let (origin, layer) =
+        corpus::read(source, &config.admission.read).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
     Ok(Document::parse(origin, layer))
+}
+
+/// Returns how many characters are not in the layer of a document, by reason.
+fn left_out(document: &Document) -> String {
+    let reason = |dropped: &Dropped| dropped.reason.name().replace('_', " ");
+    let one = |dropped: &Dropped| format!("{} ({})", count(dropped.chars, "character"), reason(dropped));
+    let all: Vec<String> = document.dropped.iter().map(one).collect();
+    if all.is_empty() { "nothing is left out".to_owned() } else { format!("left out: {}", all.join(", ")) }
 }
 
 fn explain<'a>(
@@ -165,10 +190,11 @@ fn explain<'a>(
         end_line,
         start_byte: chunk.range.start,
         end_byte: chunk.range.end,
-        file_bytes: (!document.source_map.is_identity()).then(|| {
-            let Range { start, end } = document.place(&chunk.range);
-            [start, end]
-        }),
+        file_bytes: (!document.source_map.is_identity())
+            .then(|| document.source_range(&chunk.range))
+            .flatten()
+            .map(|Range { start, end }| [start, end]),
+        place: document.cited_place(&chunk.range),
         size: ruler.size_between(&chunk.prefix(document), chunk.range.clone(), chunk.suffix(document))?,
         unit,
         starts_at: chunk.boundary.to_string(),
@@ -188,7 +214,11 @@ fn beginning(text: &str) -> String {
     }
 }
 
-fn render(index: usize, chunk: &ChunkExplanation<'_>) -> [Line; 4] {
+fn shown(text: &str) -> Line {
+    Line::default().with(Look::Plain, format!("      | {text}"))
+}
+
+fn render(index: usize, chunk: &ChunkExplanation<'_>) -> [Line; 3] {
     let mut notes = vec![chunk.starts_at.clone()];
     if chunk.sections > 1 {
         notes.push(format!("{} sections together", chunk.sections));
@@ -200,7 +230,8 @@ fn render(index: usize, chunk: &ChunkExplanation<'_>) -> [Line; 4] {
     // Most names of units are plural.
     let unit = if chunk.size == 1 { chunk.unit.trim_end_matches('s') } else { chunk.unit };
     let path = if chunk.heading_path.is_empty() { "(no heading)".to_owned() } else { chunk.heading_path.join(" > ") };
-    let place = format!("lines {}-{}", chunk.start_line, chunk.end_line);
+    let place = chunk.place.as_ref().map(|place| format!("  {place}")).unwrap_or_default();
+    let place = format!("lines {}-{}{place}", chunk.start_line, chunk.end_line);
     [
         Line::default(),
         Line::default()
@@ -208,6 +239,5 @@ fn render(index: usize, chunk: &ChunkExplanation<'_>) -> [Line; 4] {
             .with(Look::Place, place)
             .with(Look::Plain, format!("  {} {unit}  {path}", chunk.size)),
         Line::default().with(Look::Faint, format!("      {}", notes.join("; "))),
-        Line::default().with(Look::Plain, format!("      | {}", chunk.text)),
     ]
 }

@@ -8,6 +8,7 @@ pub(super) mod context;
 pub(super) mod demo;
 pub(super) mod explain;
 pub(super) mod filter;
+pub(super) mod formats;
 mod frames;
 pub(super) mod gc;
 pub(super) mod index;

@@ -212,10 +212,10 @@ fn counts_that_are_wrong_are_found() {
         ),
         (
             "documents get lost",
-            |v| v.edit_manifest(|m| m["counts"]["discovered"] = 10.into()),
+            |v| v.edit_manifest(|m| m["counts"]["discovered"] = 12.into()),
             "manifest.json",
             Check::Count,
-            "8 documents and 1 in quarantine do not add up to 10 discovered",
+            "10 documents and 1 in quarantine do not add up to 12 discovered",
         ),
     ]);
 }
@@ -512,6 +512,18 @@ fn ranges_that_do_not_fit_their_text_are_found() {
             " line ends; its text without the prefix has ",
         ),
         (
+            "a layer has other words",
+            |v| {
+                v.rewrite("documents", |batch| {
+                    let row = (0..batch.num_rows()).find(|row| batch["layer"].is_valid(*row)).unwrap();
+                    with(&batch, "layer", row, &"# Zoo\n\nAnimals & stones.\n".into())
+                });
+            },
+            "data/chunks/",
+            Check::Range,
+            "its text is not its layer's bytes ",
+        ),
+        (
             "a prefix is too long",
             |v| v.set("chunks", "prefix_len", 2, 100_000),
             "data/chunks/",
@@ -781,7 +793,7 @@ fn a_quarantine_list_that_is_wrong_is_found() {
             |v| {
                 v.edit_manifest(|m| {
                     m["counts"]["quarantined"] = 2.into();
-                    m["counts"]["discovered"] = 10.into();
+                    m["counts"]["discovered"] = 12.into();
                 })
             },
             "quarantine.jsonl",

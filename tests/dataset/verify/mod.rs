@@ -38,6 +38,9 @@ fn corpus() -> TempDir {
     write(home.path(), "docs/blank.md", b"\n\n\n");
     write(home.path(), "docs/bom.md", "\u{feff}# Mark\n\nbytes\n".as_bytes());
     write(home.path(), "docs/bad.md", b"caf\xE9");
+    for name in ["docs/cats.html", "docs/zoo.html"] {
+        write(home.path(), name, b"<main><h1>Zoo</h1><p>Animals &amp; plants.</main>");
+    }
     for (name, swap) in [("docs/little.md", false), ("docs/big.md", true)] {
         let text = format!("\u{feff}# 見出し\n\n{}\n\n## Ascii\n\nplain\n", "本文です。".repeat(30));
         let bytes = text.encode_utf16().flat_map(|unit| if swap { unit.to_be_bytes() } else { unit.to_le_bytes() });

@@ -21,7 +21,7 @@ fn every_preset_and_way_to_store_vectors_passes_with_its_corpus() {
             let verification = verify(&home.path().join("out").into(), Some(&roots)).unwrap();
             assert_eq!(verification.findings, [], "{preset} {kind}");
             assert_eq!(verification.notes, [], "{preset} {kind}");
-            assert_eq!(verification.counts.documents, 8);
+            assert_eq!(verification.counts.documents, 10);
             assert!(verification.rows > 16 && verification.bytes > 0 && verification.files >= 4);
         }
     }

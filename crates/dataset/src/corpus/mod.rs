@@ -25,7 +25,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use chunkmill_base::error::{CONVERTERS, Error, Result, Skip};
 use chunkmill_base::value::{count, did_you_mean};
-use chunkmill_text::document::{DEFAULT_COLLECTION, Layer, MAX_BYTES, Origin, Refusal};
+use chunkmill_read::ReadFormat;
+use chunkmill_text::document::{DEFAULT_COLLECTION, Layer, MAX_BYTES, Origin, ReadSettings, Refusal};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -36,8 +37,18 @@ pub use others::OtherFiles;
 use own::{own_folder, told_by};
 use special::{special, special_at, special_rules};
 
-/// Default globs of the files that are documents.
-pub const DEFAULT_INCLUDE: [&str; 6] = ["*.md", "*.markdown", "*.mdx", "*.mkd", "*.txt", "*.text"];
+/// Extensions of text files that are documents by default, like those that a reader of this build has.
+const TEXTS: [&str; 6] = ["md", "markdown", "mdx", "mkd", "txt", "text"];
+
+/// Formats that are data more often than documents: they are read, but not by default.
+const DATA: [&str; 1] = ["csv"];
+
+/// Returns the globs of the files that are documents by default.
+pub fn default_include() -> Vec<String> {
+    let read = ReadFormat::ALL.iter().filter(|format| !DATA.contains(&format.name));
+    let read = read.flat_map(|format| format.extensions.iter().copied());
+    TEXTS.into_iter().chain(read).map(|extension| format!("*.{extension}")).collect()
+}
 
 /// Default size limit of a document: 256 MiB.
 pub const DEFAULT_MAX_BYTES: u64 = 256 << 20;
@@ -118,7 +129,7 @@ impl Filter {
     /// Creates a filter. Globs are read as in a `.gitignore` file in the root: without a `/` before its end, a glob
     /// matches in every folder; with a `/` at its end, it matches folders; what matches a folder matches everything in
     /// it; `*` does not cross a `/`, `**` does; the last glob that matches decides, and `!` turns one around. Case does
-    /// not matter. An empty `include` means [`DEFAULT_INCLUDE`].
+    /// not matter. An empty `include` means [`default_include`].
     ///
     /// # Errors
     /// [`Error::Setting`] for a glob that cannot be parsed or a limit over [`MAX_BYTES`].
@@ -132,7 +143,7 @@ impl Filter {
         }
         let alone = |glob: &String| Ok((glob.clone(), globs("include", std::slice::from_ref(glob))?));
         let named = include.iter().map(alone).collect::<Result<_>>()?;
-        let default = DEFAULT_INCLUDE.map(str::to_owned);
+        let default = default_include();
         let include = if include.is_empty() { &default } else { include };
         Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)?, named, hidden, max_bytes })
     }
@@ -334,7 +345,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
         let read = if filter.named.is_empty() {
             &format!(
-                "without --include, these are Markdown and text; `--include '*.py'` takes other files instead (convert PDF, HTML and Office files first, for example with {CONVERTERS})"
+                "without --include, these are the documents that `chunkmill formats` lists; `--include '*.py'` takes other files instead (convert documents of other kinds first, for example with {CONVERTERS})"
             )
         } else {
             "globs are read as in .gitignore: `*.py` matches in every folder, `/*.py` only at the top"
@@ -715,14 +726,14 @@ impl FetchedDocument {
         self.source.origin
     }
 
-    /// Reads the document.
+    /// Reads the document with these settings.
     ///
     /// # Errors
     /// A [`Skip`], with the origin, if the file cannot be read, and those of [`layer`].
-    pub fn read(self) -> Result<(Origin, Layer), QuarantinedDocument> {
+    pub fn read(self, settings: &ReadSettings) -> Result<(Origin, Layer), QuarantinedDocument> {
         let Self { source, bytes } = self;
         match bytes.unwrap_or_else(|| source.root.storage().read(&source.file())) {
-            Ok(bytes) => layer(source.origin, bytes),
+            Ok(bytes) => layer(source.origin, bytes, settings),
             Err(error) => Err(QuarantinedDocument::of(source.origin, Skip::Unreadable(error), None)),
         }
     }
@@ -739,17 +750,17 @@ impl FetchedDocument {
     }
 }
 
-/// Reads one document.
-pub fn read(source: Source) -> Result<(Origin, Layer), QuarantinedDocument> {
-    FetchedDocument::from(source).read()
+/// Reads one document with these settings.
+pub fn read(source: Source, settings: &ReadSettings) -> Result<(Origin, Layer), QuarantinedDocument> {
+    FetchedDocument::from(source).read(settings)
 }
 
-/// Reads a document from its bytes, see [`Layer::read`].
+/// Reads a document from its bytes, see [`chunkmill_read::read`].
 ///
 /// # Errors
 /// A [`Skip`], with the origin and the hash of the bytes.
-pub fn layer(origin: Origin, bytes: Vec<u8>) -> Result<(Origin, Layer), QuarantinedDocument> {
-    match Layer::read(&origin.path, bytes) {
+pub fn layer(origin: Origin, bytes: Vec<u8>, settings: &ReadSettings) -> Result<(Origin, Layer), QuarantinedDocument> {
+    match chunkmill_read::read(&origin.path, bytes, settings) {
         Ok(layer) => Ok((origin, layer)),
         Err(Refusal { reason, hash }) => Err(QuarantinedDocument::of(origin, reason, Some(hash))),
     }

@@ -28,10 +28,10 @@ use super::schema::{FloatEncoding, Table};
 use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The oldest version that is read. Earlier ones are from before the first release.
-const OLDEST: u32 = 5;
+const OLDEST: u32 = 6;
 
 /// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;

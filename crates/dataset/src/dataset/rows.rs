@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chunkmill_embed::{ZERO_VECTOR, is_zero};
 use chunkmill_text::chunk::{Chunk, Normalizer, Spec};
-use chunkmill_text::document::{Document, Link, LinkKind, short_target};
+use chunkmill_text::document::{Document, Format, Link, LinkKind, short_target};
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, columns, structs};
@@ -38,12 +38,17 @@ columns! {
         headings: Vec<HeadingRow> = "the headings that start in the range, with their levels: Markdown headings, top-level keys of YAML and JSON, items of source code",
         content: String = "prefix_len bytes of prefix, the document's bytes start_byte..end_byte and, if a code fence was cut, the line that closes it",
         normalized_content: Option<String> = "content as the spec normalises it; null if the spec does not",
-        start_byte: i64 = "first byte of the range in the file (if it is not UTF-8: in its text as UTF-8)",
+        start_byte: i64 = "first byte of the range in the layer: the file's text as UTF-8 or, of a format that is not text, the column layer of documents",
         end_byte: i64 = "one past the last byte of the range",
         start_char: i64 = "start_byte in Unicode scalar values",
         end_char: i64 = "end_byte in Unicode scalar values",
         start_line: i64 = "line of the first byte of the range, from 1",
         end_line: i64 = "line of the last byte of the range, from 1",
+        source_start: Option<i64> = "first byte of the file that the range is from; null if the file is a package, whose places have names",
+        source_end: Option<i64> = "one past the last byte of the file that the range is from; null in a package",
+        place: Option<String> = "where the range is in a file that is not read as it is: #name of a section of a page, :first-last line, or names such as slide 4 or Prices!A1:C9; null otherwise",
+        page_start: Option<i64> = "page or slide on which the range starts, from 1; null in formats without pages",
+        page_end: Option<i64> = "page or slide on which the range ends",
         prefix_len: i64 = "bytes of content before the source text: parent headers, overlap, the head of a table or fence that was cut",
         has_overlap: bool = "whether the prefix repeats the end of the previous chunk",
         overlap_start_byte: Option<i64> = "first byte, in the file, of what the prefix repeats of the previous chunk; null without overlap",
@@ -111,7 +116,7 @@ columns! {
         lines: i64 = "number of lines",
         content_hash: String = "BLAKE3 of the file",
         modified_time: Option<Time> = "the file's own modification time",
-        format: &'static str = "markdown, text, yaml, json, or the language of source code",
+        format: &'static str = "markdown, text, yaml, json, the language of source code, or the name of another format: html, word",
         is_chunked: bool = "whether it has more than one chunk",
         chunk_count: i64 = "number of its chunks",
         tags: Arc<[String]> = "from the front matter and #tags in the text",
@@ -119,8 +124,21 @@ columns! {
         metadata: Arc<str> = "the rest of the front matter, as JSON",
         promotion_level: Option<Arc<str>> = "from the front matter of the document; null in the collection external, which has no levels",
         flags: Vec<&'static str> = "anything unusual about the document, by name",
+        layer: Option<Arc<str>> = "the text that was chunked and that all ranges are of, if the file is not that text",
+        dropped: Vec<DroppedRow> = "characters of the source that are not in the layer, by reason",
     }
 }
+
+columns! {
+    /// Text of a source that is not in the layer.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+    pub struct DroppedRow {
+        reason: &'static str = "the reason: navigation, hidden, script, comment, markup, running_head, output, deleted, repeated, attachment, limit",
+        chars: i64 = "number of characters, without white space",
+    }
+}
+
+structs!(DroppedRow);
 
 columns! {
     /// A row of `edges`. The fields are in the order of the columns.
@@ -223,7 +241,17 @@ impl ChunkRow {
         let links = inside().filter(|link| link.kind != LinkKind::Image);
         let images = inside().filter(|link| link.kind == LinkKind::Image);
         let headings = document.headings_in(&chunk.range);
+        let source = document.source_range(&chunk.range);
+        let source_byte = |byte: u64| i64::try_from(byte).unwrap_or(i64::MAX);
+        let pages =
+            document.places_of(&chunk.range).map(|(first, last)| [first, last].map(|place| place.page.map(i64::from)));
+        let [page_start, page_end] = pages.unwrap_or_default();
         Self {
+            source_start: source.as_ref().map(|place| source_byte(place.start)),
+            source_end: source.as_ref().map(|place| source_byte(place.end)),
+            place: document.cited_place(&chunk.range),
+            page_start,
+            page_end,
             doc_id: Arc::clone(&shared.doc_id),
             collection: Arc::clone(&shared.collection),
             path: Arc::clone(&shared.path),
@@ -299,6 +327,15 @@ impl DocumentRow {
             metadata: serde_json::Value::Object(document.metadata.clone()).to_string().into(),
             promotion_level: document.promotion_level.as_deref().map(Into::into),
             flags: document.flags.clone(),
+            layer: matches!(document.format, Format::Written(_)).then(|| document.text.as_str().into()),
+            dropped: document
+                .dropped
+                .iter()
+                .map(|dropped| DroppedRow {
+                    reason: dropped.reason.name(),
+                    chars: i64::try_from(dropped.chars).unwrap_or(i64::MAX),
+                })
+                .collect(),
         }
     }
 }

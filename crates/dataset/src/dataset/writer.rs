@@ -395,6 +395,8 @@ pub(super) fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
     let pairs = [
         ("chunkmill.format_version", manifest.format_version.to_string()),
         ("chunkmill.spec", manifest.spec.text.clone()),
+        ("chunkmill.html", manifest.admission.read.html.name().to_owned()),
+        ("chunkmill.notebook_outputs", manifest.admission.read.notebook_outputs.to_string()),
         ("chunkmill.spec_fingerprint", manifest.spec.fingerprint.clone()),
         ("chunkmill.model", model.id.clone()),
         ("chunkmill.model_fingerprint", model.fingerprint.clone()),

@@ -54,7 +54,7 @@ impl<'a> Recipe<'a> {
             let hash = source.hash();
             return Ok(Err(QuarantinedDocument::of(source.origin(), Skip::TooCostly { memory, limit }, hash)));
         }
-        source.read().map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_layer(read))
+        source.read(&self.admission.read).map_or_else(|passed_over| Ok(Err(passed_over)), |read| self.cut_layer(read))
     }
 
     /// Does the same as [`cut`](Self::cut) for a document that has already been read.

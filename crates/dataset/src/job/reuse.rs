@@ -55,6 +55,7 @@ impl Earlier {
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
+            && manifest.admission.read.reads_as(&next.admission.read)
             && exact;
         if !alike {
             return Ok(None);

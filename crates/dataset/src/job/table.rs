@@ -153,7 +153,7 @@ impl<'a> TableFilter<'a> {
         if len > limit {
             return Ok(Err(Skip::TooLarge { bytes: len, limit }.to_string()));
         }
-        let cut = match corpus::layer(origin, bytes.to_vec()) {
+        let cut = match corpus::layer(origin, bytes.to_vec(), &self.recipe.admission.read) {
             Ok(read) => self.recipe.cut_layer(read)?,
             Err(passed_over) => Err(passed_over),
         };

@@ -63,7 +63,7 @@ pub struct Answer {
 pub struct Citation {
     /// Its number in the answer.
     pub number: usize,
-    /// `path:start_line-end_line`.
+    /// `path:start_line-end_line` or, of a document that is not text, its path and place: `guide.html#install`.
     pub citation: String,
     /// The document.
     pub doc_id: String,

@@ -63,6 +63,9 @@ pub(crate) struct HeadingInside {
     pub(crate) title: Box<str>,
 }
 
+/// The place of a chunk that is cited by its lines.
+const LINES: u32 = u32::MAX;
+
 /// A chunk without its text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
@@ -74,6 +77,8 @@ pub(crate) struct Row {
     pub(crate) prefix_len: u32,
     pub(crate) start_line: u32,
     pub(crate) end_line: u32,
+    /// Its number among the places that are cited; [`LINES`] if it is cited by its lines.
+    pub(crate) place: u32,
     pub(crate) headings: u32,
 }
 
@@ -84,6 +89,8 @@ pub(crate) struct Rows {
     /// First row of each file, followed by the number of rows.
     starts: Vec<usize>,
     headings: Vec<Headings>,
+    /// Places in documents that are not text, as they are cited.
+    places: Vec<Box<str>>,
     /// The headings that chunks contain, in the order of the chunks.
     inside: Vec<HeadingInside>,
     /// For each row, the number of headings in the rows before it; at the end, the number of all.
@@ -102,6 +109,7 @@ impl Rows {
             all: Vec::new(),
             starts: vec![0],
             headings: Vec::new(),
+            places: Vec::new(),
             inside: Vec::new(),
             inside_before: vec![0],
             documents,
@@ -215,7 +223,7 @@ impl Rows {
     }
 
     fn read_chunks(&mut self, dataset: &Dataset, file: &FileEntry, known: &mut HashMap<Headings, u32>) -> Result<()> {
-        const COLUMNS: [&str; 10] = [
+        const COLUMNS: [&str; 11] = [
             "doc_id",
             "chunk_index",
             "start_byte",
@@ -223,6 +231,7 @@ impl Rows {
             "prefix_len",
             "start_line",
             "end_line",
+            "place",
             "header_path",
             "heading_path",
             "headings",
@@ -232,6 +241,7 @@ impl Rows {
         for batch in dataset.read(file, &COLUMNS, None)? {
             let batch = Columns { dataset, file, batch: batch? };
             let (ids, header_paths) = (batch.text("doc_id")?, batch.text("header_path")?);
+            let places = batch.text("place")?;
             let [position, start_byte, end_byte, prefix_len, start_line, end_line] =
                 ["chunk_index", "start_byte", "end_byte", "prefix_len", "start_line", "end_line"]
                     .map(|name| batch.ints(name));
@@ -270,6 +280,7 @@ impl Rows {
                 };
                 let int = |column: &PrimitiveArray<Int64Type>| batch.small(column.value(at));
                 let byte = |column: &PrimitiveArray<Int64Type>| column.value(at).unsigned_abs();
+                let place = if places.is_null(at) { LINES } else { self.add_place(&batch, places.value(at))? };
                 self.all.push(Row {
                     start_byte: byte(&start_byte),
                     end_byte: byte(&end_byte),
@@ -278,6 +289,7 @@ impl Rows {
                     prefix_len: int(&prefix_len)?,
                     start_line: int(&start_line)?,
                     end_line: int(&end_line)?,
+                    place,
                     headings,
                 });
             }
@@ -287,6 +299,19 @@ impl Rows {
 }
 
 impl Rows {
+    /// Returns where a chunk is in a document that is not text, as it is cited after the path.
+    pub(crate) fn cited_place(&self, row: &Row) -> Option<&str> {
+        self.places.get(row.place as usize).map(|place| &**place)
+    }
+
+    /// Adds a place. Chunks in a row are often from the same.
+    fn add_place(&mut self, batch: &Columns<'_>, place: &str) -> Result<u32> {
+        if self.places.last().is_none_or(|last| **last != *place) {
+            self.places.push(place.into());
+        }
+        batch.small(self.places.len() - 1)
+    }
+
     /// Adds a heading of a chunk with the heading path `path`. `above` are the headings that it may be under.
     fn add_heading(
         &mut self,

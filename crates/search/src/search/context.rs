@@ -20,7 +20,7 @@ use chunkmill_text::tokens::TokenCounter;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::hit::Place;
+use super::hit::{Place, citation, joined_place};
 use super::query::Packing;
 use super::searcher::{Searcher, Text};
 use crate::ranking::FoundChunk;
@@ -45,7 +45,7 @@ pub struct Context {
 pub struct Passage {
     /// Number in the text, from 1.
     pub number: usize,
-    /// `path:start_line-end_line`.
+    /// `path:start_line-end_line` or, of a document that is not text, its path and place: `guide.html#install`.
     pub citation: String,
     /// Id of the document.
     pub doc_id: String,
@@ -367,6 +367,8 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     let mut in_order = pieces.to_vec();
     in_order.sort_by(|a, b| key(a).cmp(&key(b)));
     let mut passages: Vec<Passage> = Vec::new();
+    // The first and the last place in each passage of a document that is not text.
+    let mut places: Vec<Option<[&str; 2]>> = Vec::new();
     let mut last: Option<&Piece<'_>> = None;
     for piece in in_order {
         let Place { document, start_byte, end_byte, .. } = piece.place;
@@ -388,12 +390,16 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
                     open.ranges.push([start_byte, end_byte]);
                 }
                 open.end_line = open.end_line.max(piece.place.end_line);
+                if let (Some(Some(cited)), Some(place)) = (places.last_mut(), piece.place.cited_place) {
+                    cited[1] = place;
+                }
                 if piece.rank < open.rank {
                     (open.rank, open.score) = (piece.rank, piece.score);
                 }
                 continue;
             }
         }
+        places.push(piece.place.cited_place.map(|place| [place; 2]));
         passages.push(Passage {
             number: 0,
             citation: String::new(),
@@ -409,6 +415,10 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             content: piece.text.own.clone(),
         });
     }
+    for (passage, place) in passages.iter_mut().zip(places) {
+        let place = place.map(|[first, last]| joined_place(first, last));
+        passage.citation = citation(&passage.path, place.as_deref(), [passage.start_line, passage.end_line]);
+    }
     let mut best: HashMap<String, usize> = HashMap::new();
     for passage in &passages {
         let best = best.entry(passage.doc_id.clone()).or_insert(passage.rank);
@@ -419,7 +429,6 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
     for (number, passage) in (1..).zip(&mut passages) {
         passage.number = number;
         passage.content = without_data_urls(&passage.content).into_owned();
-        passage.citation = format!("{}:{}-{}", passage.path, passage.start_line, passage.end_line);
     }
     passages
 }

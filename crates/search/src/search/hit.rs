@@ -43,6 +43,8 @@ pub struct Place<'s> {
     pub start_line: u32,
     /// Its last line.
     pub end_line: u32,
+    /// Where it is in a document that is not text, as it is cited after the path: `#install`, `slide 4`.
+    pub cited_place: Option<&'s str>,
     /// Number of bytes of its content before the document's own text.
     pub prefix_len: u32,
     /// Heading path as one string.
@@ -60,10 +62,36 @@ impl Place<'_> {
         content.get(start..start.saturating_add(len)).unwrap_or_default()
     }
 
-    /// Returns path and lines as editors and people read them: `guide/start.md:3-17`.
+    /// Returns path and place as editors and people read them: `guide/start.md:3-17`, `guide.html#install`,
+    /// `deck.pptx slide 4`.
     pub fn citation(&self) -> String {
-        format!("{}:{}-{}", self.document.path, self.start_line, self.end_line)
+        citation(&self.document.path, self.cited_place, [self.start_line, self.end_line])
     }
+}
+
+/// Returns how a place in a document is cited: by its lines, unless it has another name.
+pub(super) fn citation(path: &str, place: Option<&str>, [start, end]: [u32; 2]) -> String {
+    match place {
+        None => format!("{path}:{start}-{end}"),
+        Some(place) if place.starts_with([':', '#']) => format!("{path}{place}"),
+        Some(place) => format!("{path} {place}"),
+    }
+}
+
+/// Returns the place from the start of one to the end of another, later one.
+pub(super) fn joined_place(first: &str, last: &str) -> String {
+    const TO: &str = " to ";
+    // A link leads to where the passage starts.
+    if first == last || first.starts_with('#') {
+        return first.to_owned();
+    }
+    let lines = first.strip_prefix(':').and_then(|lines| lines.split_once('-'));
+    if let (Some((start, _)), Some((_, end))) = (lines, last.rsplit_once('-')) {
+        return format!(":{start}-{end}");
+    }
+    let start = first.split_once(TO).map_or(first, |(start, _)| start);
+    let end = last.rsplit_once(TO).map_or(last, |(_, end)| end);
+    if start == end { start.to_owned() } else { format!("{start}{TO}{end}") }
 }
 
 /// A chunk that was found.
@@ -91,7 +119,7 @@ pub struct Hit {
     pub header_path: String,
     /// Its text.
     pub content: String,
-    /// `path:start_line-end_line`.
+    /// `path:start_line-end_line` or, of a document that is not text, its path and place: `guide.html#install`.
     pub citation: String,
     /// Collection of the document.
     pub collection: String,
@@ -138,6 +166,7 @@ impl Searcher {
             end_byte: row.end_byte,
             start_line: row.start_line,
             end_line: row.end_line,
+            cited_place: self.rows().cited_place(row),
             prefix_len: row.prefix_len,
             header_path: &headings.header_path,
             heading_path: &headings.path,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use chunkmill::corpus::{self, Filter, QuarantinedDocument, Root};
-use chunkmill::document::{DEFAULT_COLLECTION, Layer, Origin};
+use chunkmill::document::{DEFAULT_COLLECTION, Layer, Origin, ReadSettings};
 use chunkmill::error::{Error, Result};
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ pub fn documents(roots: &[Root], filter: &Filter) -> Result<Documents> {
     for source in found.sources {
         let id = path_in_set(&source.origin);
         let file = source.file();
-        match corpus::read(source) {
+        match corpus::read(source, &ReadSettings::default()) {
             Ok((origin, layer)) => {
                 let bytes = fs::read(&file).map_err(Error::io("read", &file))?;
                 if documents.bytes.insert(id.clone(), bytes).is_some() {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chunkmill::corpus::{self, Filter, Root};
-use chunkmill::document::MAX_BYTES;
+use chunkmill::document::{MAX_BYTES, ReadSettings};
 use chunkmill::error::{Error, Result};
 
 use super::corpus::Corpus;
@@ -90,7 +90,7 @@ impl LabelSet {
         let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
         let found = corpus::discover(&[Root::new(corpus_of(&self.path))], &filter, &[])?;
         let documents = found.sources.len() + found.quarantined.len();
-        let read = found.sources.into_iter().filter_map(|source| corpus::read(source).ok());
+        let read = found.sources.into_iter().filter_map(|source| corpus::read(source, &ReadSettings::default()).ok());
         let texts = read.map(|(origin, layer)| ((*origin.doc_id).to_owned(), layer.text)).collect();
         Ok(Corpus { documents, texts })
     }

@@ -8,6 +8,7 @@ use arrow::array::RecordBatch;
 use blake3::Hasher;
 use chunkmill_base::error::Result;
 use chunkmill_base::value::count;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -142,13 +143,14 @@ pub(super) fn text(
     None
 }
 
-/// Opens a Parquet file whose bytes are intact, checks its footer, and returns its rows in batches of bounded
-/// size; `None` if the rows cannot be the expected ones.
+/// Opens a Parquet file whose bytes are intact, checks its footer, and returns these columns of its rows, or all, in batches
+/// of bounded size; `None` if the rows cannot be the expected ones.
 pub(super) fn open(
     root: &Location,
     manifest: &Manifest,
     table: Table,
     file: &FileEntry,
+    columns: Option<&[&str]>,
     findings: &mut Findings,
 ) -> Option<impl Iterator<Item = Result<RecordBatch, String>> + use<>> {
     let mut wrong = |problem: String| findings.add(Check::Footer, &file.path, problem);
@@ -185,7 +187,11 @@ pub(super) fn open(
     });
     let rows = BATCH_BYTES / row_bytes.max().unwrap_or_default().max(1);
     let most = writer::rows_at_once(builder.metadata().row_groups(), BATCH_ROWS);
-    let reader = builder.with_batch_size(rows.clamp(1, most)).build();
+    let wanted = match columns {
+        Some(columns) => ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()),
+        None => ProjectionMask::all(),
+    };
+    let reader = builder.with_batch_size(rows.clamp(1, most)).with_projection(wanted).build();
     let reader = reader.map_err(|error| wrong(format!("cannot be read: {error}"))).ok()?;
     Some(reader.map(|batch| batch.map_err(|error| format!("cannot be read: {error}"))))
 }

@@ -27,7 +27,7 @@ use crate::storage::Location;
 use graph::{Ids, OutlineCounts};
 use report::Findings;
 pub use report::{Check, Finding};
-use rows::{ChunkKey, RowsPlace, Sums};
+use rows::{ChunkKey, Layers, RowsPlace, Sums};
 
 /// The result of a verification.
 #[derive(Debug, Clone)]
@@ -164,7 +164,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
     let edges = parts.into_par_iter().zip(&checked).map(|(index, part)| {
         let mut findings = Findings::new(root);
         let counts = part.edges.as_ref().and_then(|file| {
-            let batches = files::open(root, manifest, Table::Edges, file, &mut findings)?;
+            let batches = files::open(root, manifest, Table::Edges, file, None, &mut findings)?;
             let counts = graph::edges(file, index, batches, &ids, &mut findings)?;
             if let Some(outlined) = part.outlined.filter(|outlined| outlined.links != counts.edges) {
                 let (edges, links) = (value::count(counts.edges, "edge"), value::count(outlined.links, "link"));
@@ -220,13 +220,20 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
     let mut sums = Sums::new();
     let mut keys = Vec::new();
     let mut facts = documents.and_then(|file| {
-        let batches = files::open(root, manifest, Table::Documents, file, &mut findings)?;
+        let batches = files::open(root, manifest, Table::Documents, file, None, &mut findings)?;
         rows::documents(&RowsPlace { manifest, file, part: index, sources }, batches, &mut findings, &mut sums)
     });
     let read = chunks.and_then(|file| {
-        let batches = files::open(root, manifest, Table::Chunks, file, &mut findings)?;
+        let batches = files::open(root, manifest, Table::Chunks, file, None, &mut findings)?;
+        // They are read a second time because the layers of a part may not fit into memory together. The first time has
+        // reported all problems of the file.
+        let layers = documents.filter(|_| facts.is_some()).and_then(|file| {
+            let columns = Some(&Layers::COLUMNS[..]);
+            files::open(root, manifest, Table::Documents, file, columns, &mut Findings::new(root))
+        });
+        let layers = Layers::new(layers.into_iter().flatten());
         let place = RowsPlace { manifest, file, part: index, sources };
-        rows::chunks(&place, batches, facts.as_mut(), &mut findings, &mut sums, &mut keys)
+        rows::chunks(&place, batches, layers, facts.as_mut(), &mut findings, &mut sums, &mut keys)
     });
     let outlined = outline_file.and_then(|file| graph::outlines(root, file, facts.as_deref(), &mut findings));
     let read = read.is_some() && facts.is_some();

@@ -7,8 +7,7 @@ use arrow::array::{Array, AsArray, BooleanArray, Int64Array, PrimitiveArray, Rec
 use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use chunkmill_base::value::count;
 use chunkmill_embed::ZERO_VECTOR;
-use chunkmill_text::document::DEFAULT_COLLECTION;
-use chunkmill_text::document::line;
+use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
 use super::super::{FileEntry, Manifest, file_of, vectors};
 use super::report::{Check, Findings};
@@ -39,11 +38,53 @@ pub(super) fn chunk_key(chunk_id: &str, doc_id: &str) -> ChunkKey {
     [first, second, document]
 }
 
+/// The texts of the documents of a part that are not the files themselves, in the order of the documents.
+pub(super) struct Layers<I> {
+    batches: I,
+    batch: Option<RecordBatch>,
+    /// The next row of the batch.
+    row: usize,
+}
+
+impl Layers<()> {
+    /// The columns that are read.
+    pub(super) const COLUMNS: [&'static str; 2] = ["doc_id", "layer"];
+}
+
+impl<I: Iterator<Item = Result<RecordBatch, String>>> Layers<I> {
+    pub(super) fn new(batches: I) -> Self {
+        Self { batches, batch: None, row: 0 }
+    }
+
+    /// Returns the layer of a document. Documents before it are not returned any more.
+    fn of(&mut self, doc_id: &str) -> Option<String> {
+        loop {
+            let Some(batch) = &self.batch else {
+                (self.batch, self.row) = (Some(self.batches.next()?.ok()?), 0);
+                continue;
+            };
+            let columns = ChunkColumns(batch);
+            let (ids, layers) = (columns.text("doc_id")?, columns.text("layer")?);
+            while self.row < batch.num_rows() {
+                match ids.value(self.row).cmp(doc_id) {
+                    Ordering::Less => self.row += 1,
+                    Ordering::Equal => return layers.is_valid(self.row).then(|| layers.value(self.row).to_owned()),
+                    Ordering::Greater => return None,
+                }
+            }
+            self.batch = None;
+        }
+    }
+}
+
 /// The data kept about a document while its part is checked.
 #[derive(Debug)]
 pub(super) struct Fact {
     pub(super) id: u128,
+    /// Size of the file.
     bytes: i64,
+    /// Size of the text, if it is in the dataset.
+    layer: Option<i64>,
     lines: i64,
     chunks: i64,
     level: Option<u128>,
@@ -114,7 +155,7 @@ pub(super) fn documents(
         let [ids, collections, paths] = [columns.text("doc_id")?, columns.text("collection")?, columns.text("path")?];
         let [bytes, lines, counts] = [columns.int("bytes")?, columns.int("lines")?, columns.int("chunk_count")?];
         let (hashes, levels) = (columns.text("content_hash")?, columns.text("promotion_level")?);
-        let is_chunked = columns.flag("is_chunked")?;
+        let (is_chunked, layers) = (columns.flag("is_chunked")?, columns.text("layer")?);
         for row in 0..batch.num_rows() {
             let (id, chunks) = (ids.value(row), counts.value(row));
             let name = at(facts.len(), "document", id);
@@ -133,7 +174,8 @@ pub(super) fn documents(
             *sums.entry("documents").or_default() += 1;
             *sums.entry("bytes").or_default() += bytes.value(row).unsigned_abs();
             let comparable = place.sources.is_some_and(|sources| {
-                let problem = compare(sources.get(id), hashes.value(row));
+                let layer = layers.is_valid(row).then(|| layers.value(row));
+                let problem = compare(sources.get(id), hashes.value(row), layer, &place.manifest.admission.read);
                 let same = problem.is_none();
                 if let Some(problem) = problem {
                     findings.add(Check::Corpus, file, format!("{name}: {problem}"));
@@ -143,6 +185,7 @@ pub(super) fn documents(
             facts.push(Fact {
                 id: hash(id),
                 bytes: bytes.value(row),
+                layer: layers.is_valid(row).then(|| i64::from(layers.value_length(row))),
                 lines: lines.value(row),
                 chunks,
                 level: level(levels, row),
@@ -163,12 +206,15 @@ fn is_id(id: &str, collection: &str, path: &str) -> bool {
 }
 
 /// Returns the difference between a document and its file in the corpus.
-fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
+fn compare(source: Option<&Source>, hash: &str, layer: Option<&str>, settings: &ReadSettings) -> Option<String> {
     let Some(source) = source else { return Some("is no longer in the corpus".to_owned()) };
-    match corpus::read(source.clone()) {
+    match corpus::read(source.clone(), settings) {
         Err(skipped) => Some(format!("its file {} now {}", source.file().display(), skipped.reason)),
         Ok((_, content)) if content.hash != hash => {
             Some(format!("its file {} has changed since it was indexed", source.file().display()))
+        }
+        Ok((_, content)) if content.structure.as_ref().map(|_| &*content.text) != layer => {
+            Some(format!("its layer is not what its file {} is read as", source.file().display()))
         }
         Ok(_) => None,
     }
@@ -179,13 +225,14 @@ fn compare(source: Option<&Source>, hash: &str) -> Option<String> {
 pub(super) fn chunks(
     place: &RowsPlace<'_>,
     batches: impl Iterator<Item = Result<RecordBatch, String>>,
+    layers: Layers<impl Iterator<Item = Result<RecordBatch, String>>>,
     facts: Option<&mut Vec<Fact>>,
     findings: &mut Findings,
     sums: &mut Sums,
     keys: &mut Vec<ChunkKey>,
 ) -> Option<()> {
     let file = &place.file.path;
-    let mut checker = Chunks { place, facts, findings, doc_id: None, index: -1, fact: None, text: None };
+    let mut checker = Chunks { place, layers, facts, findings, doc_id: None, index: -1, fact: None, text: None };
     let mut number = 0;
     for batch in batches {
         let batch = batch.map_err(|problem| checker.findings.add(Check::Footer, file, problem)).ok()?;
@@ -262,8 +309,9 @@ struct Ranges {
 }
 
 /// The state of checking the chunks of a part.
-struct Chunks<'a> {
+struct Chunks<'a, I> {
     place: &'a RowsPlace<'a>,
+    layers: Layers<I>,
     facts: Option<&'a mut Vec<Fact>>,
     findings: &'a mut Findings,
     /// Document of the previous row.
@@ -272,11 +320,11 @@ struct Chunks<'a> {
     index: i64,
     /// Index of that document among the facts.
     fact: Option<usize>,
-    /// Text of that document in the corpus.
+    /// Text of that document: its layer, or its file in the corpus.
     text: Option<String>,
 }
 
-impl Chunks<'_> {
+impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
     fn wrong(&mut self, check: Check, row: &str, problem: &str) {
         self.findings.add(check, &self.place.file.path, format!("{row}: {problem}"));
     }
@@ -298,9 +346,10 @@ impl Chunks<'_> {
             if self.facts.is_some() && self.fact.is_none() {
                 self.wrong(Check::Document, row, &format!("its document `{doc_id}` is not in the table documents"));
             }
-            let source = self.fact().filter(|fact| fact.comparable).and(self.place.sources);
+            let source = self.fact().filter(|fact| fact.comparable && fact.layer.is_none()).and(self.place.sources);
             let source = source.and_then(|sources| sources.get(doc_id)).cloned();
-            self.text = source.and_then(|source| corpus::read(source).ok()).map(|(_, layer)| layer.text);
+            let read = |source| corpus::read(source, &self.place.manifest.admission.read).ok();
+            self.text = self.layers.of(doc_id).or_else(|| source.and_then(read).map(|(_, layer)| layer.text));
         }
         if index != self.index + 1 {
             let problem = format!("has position {index} in its document; expected {}", self.index + 1);
@@ -373,8 +422,8 @@ impl Chunks<'_> {
             self.wrong(Check::Range, row, &problem);
         }
         if let Some(fact) = self.fact() {
-            let (bytes, doc_lines) = (fact.bytes, fact.lines);
-            if !fits(*end, chars[1], bytes) {
+            let (bytes, doc_lines) = (fact.layer.unwrap_or(fact.bytes), fact.lines);
+            if fact.layer.is_some_and(|bytes| *end > bytes) || fact.layer.is_none() && !fits(*end, chars[1], bytes) {
                 self.wrong(Check::Range, row, &format!("ends at byte {end}; its document has {bytes}"));
             }
             // An empty chunk may come after the end of the last line.
@@ -385,8 +434,15 @@ impl Chunks<'_> {
         }
         let range = usize::try_from(*start).unwrap_or(usize::MAX)..usize::try_from(*end).unwrap_or(usize::MAX);
         if self.text.as_ref().is_some_and(|text| text.get(range) != Some(source)) {
-            self.wrong(Check::Corpus, row, &format!("its text is not the file's bytes {start}..{end}"));
+            let (check, whose) = self.whose_text();
+            self.wrong(check, row, &format!("its text is not {whose} bytes {start}..{end}"));
         }
+    }
+
+    /// Returns which promise is broken if a chunk is not of its document's text, and whose text that is.
+    fn whose_text(&self) -> (Check, &'static str) {
+        let has_layer = self.fact().is_some_and(|fact| fact.layer.is_some());
+        if has_layer { (Check::Range, "its layer's") } else { (Check::Corpus, "the file's") }
     }
 
     /// Checks that the range of the overlap lies before the chunk's own text, and that the prefix has its text.
@@ -415,7 +471,8 @@ impl Chunks<'_> {
             !repeated.is_empty() && (prefix.ends_with(repeated) || prefix.trim_end().ends_with(repeated))
         };
         if repeated.is_some_and(|repeated| !ends(repeated)) {
-            self.wrong(Check::Corpus, row, &format!("its prefix does not end with the file's bytes {start}..{end}"));
+            let (check, whose) = self.whose_text();
+            self.wrong(check, row, &format!("its prefix does not end with {whose} bytes {start}..{end}"));
         }
     }
 
