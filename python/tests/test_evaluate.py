@@ -146,9 +146,9 @@ def test_a_plan_says_what_index_does(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# A\n\nText.\n")
-    (docs / "b.html").write_text("")
+    (docs / "b.png").write_text("")
     plan = chunkmill.plan(docs, tmp_path / "out", embedder="fake")
-    assert (list(plan.changes.new), plan.other_files.types, plan.estimate.chunks) == (["a.md"], {"html": 1}, 1)
+    assert (list(plan.changes.new), plan.other_files.types, plan.estimate.chunks) == (["a.md"], {"png": 1}, 1)
     assert not (tmp_path / "out").exists()
     chunkmill.index(docs, tmp_path / "out", embedder="fake", embedding_cache="off", progress=False)
     again = chunkmill.plan(docs, tmp_path / "out", embedder="fake")

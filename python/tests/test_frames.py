@@ -95,7 +95,7 @@ def test_chunks_and_hits_become_data_frames(searcher: chunkmill.Searcher) -> Non
 def test_notebooks_show_tables_and_never_markup_of_documents(searcher: chunkmill.Searcher, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text(TEXT)
-    (tmp_path / "docs" / "b.pdf").write_text("")
+    (tmp_path / "docs" / "b.png").write_text("")
     report = chunkmill.index(tmp_path / "docs", tmp_path / "out", embedder="fake", embedding_cache="off", progress=False)
     table = chunkmill.Dataset(tmp_path / "out").chunks(["content"])
     found = chunkmill.Searcher(tmp_path / "out", mode="keyword", keyword_cache="off")
@@ -103,7 +103,7 @@ def test_notebooks_show_tables_and_never_markup_of_documents(searcher: chunkmill
     shown = [of._repr_html_() for of in (report, table, hits, documents, context)]
     assert all(html.startswith("<") and "<b>" not in html for html in shown)
     assert "&lt;b&gt;" in shown[1] and "&lt;b&gt;" in shown[2] and "a.md" in shown[3] and "&lt;b&gt;" in shown[4]
-    assert "1 file of other types: 1 pdf" in shown[0] and str(report.other_files) in repr(report)
+    assert "1 file of other types: 1 png" in shown[0] and str(report.other_files) in repr(report)
     assert chunkmill.plan(tmp_path / "docs", tmp_path / "out", embedder="fake").other_files == report.other_files
     assert len(hits) == 1 and "1 passage<" in shown[4]
     for text in map(repr, (report, table, found, chunkmill.Dataset(tmp_path / "out"))):
@@ -258,7 +258,7 @@ def test_each_result_shows_itself_on_a_short_line_and_in_notebooks(searcher: chu
     docs.mkdir()
     for at in range(30):
         (docs / f"{'name' * 20}-{at}.md").write_text(f"# {'Heading ' * 12}\n\nText {at} <b>.\n")
-    (docs / "a.pdf").write_text("")
+    (docs / "a.png").write_text("")
     out = tmp_path / "out"
     plan = chunkmill.plan(docs, out, embedder="fake")
     report = chunkmill.index(docs, out, embedder="fake", embedding_cache="off", progress=False)
