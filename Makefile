@@ -127,13 +127,13 @@ check-cuda:
 
 # Checks that features alone (those of different crates together), and none, compile without warnings, and that the program without features writes the
 # same dataset, byte for byte.
-SETS_OF_FEATURES = none answer,candle,formats,jemalloc hub object-store
+SETS_OF_FEATURES = none chunkmill/answer,chunkmill/candle,chunkmill/formats,chunkmill/jemalloc chunkmill/hub chunkmill/object-store
 READERS = epub html mail asciidoc latex rst subtitles notebook office pdf rtf table
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off
 features: model
 	set -e; for set in $(SETS_OF_FEATURES); do \
-	  $(CARGO) clippy --quiet --release --package chunkmill --package chunkmill-eval --lib --bins --no-default-features $$([ $$set = none ] || echo --features chunkmill/$$(echo $$set | sed 's|,|,chunkmill/|g')) -- --deny warnings; \
+	  $(CARGO) clippy --quiet --release --package chunkmill --package chunkmill-eval --lib --bins --no-default-features $$([ $$set = none ] || echo --features $$set) -- --deny warnings; \
 	done
 	set -e; for reader in $(READERS); do \
 	  $(CARGO) clippy --quiet --release --package chunkmill-read --no-default-features --features $$reader -- --deny warnings; \
