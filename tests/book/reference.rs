@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use chunkmill::config::{self, Options, settings};
+use chunkmill::document::Format;
 use chunkmill::setting::{DefaultValue, Setting};
 use chunkmill::value::Form;
 use clap::CommandFactory;
@@ -233,24 +234,20 @@ fn the_book_has_every_format_of_documents() {
         found.unwrap_or_else(|| panic!("{name} has no documentation")).1.clone()
     };
     let mut text = String::from("| extensions | read as |\n| --- | --- |\n");
-    for line in source(file, "pub fn of_path(path: &str) -> Self {").lines().map(str::trim) {
-        let Some((extensions, kind)) = line.split_once(" => Self::") else { continue };
-        let kind = kind.trim_end_matches(',');
-        let extensions = extensions.replace('"', "`").replace(" | ", ", ").replace('_', "any other");
-        let words = match kind.strip_prefix("Code(Language::") {
-            Some(language) => format!("source code, {}", words(&languages, language.trim_end_matches(')'))),
-            None => words(&kinds, kind),
+    let mut row = |extensions: &str, words: &str| writeln!(text, "| {extensions} | {} |", pages::cell(words)).unwrap();
+    let shown = |extensions: &[&str]| extensions.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    for (format, extensions) in Format::EXTENSIONS.iter().filter(|(format, _)| *format != Format::Text) {
+        let words = match format {
+            Format::Code(language) => format!("source code, {}", words(&languages, &format!("{language:?}"))),
+            format => words(&kinds, &format!("{format:?}")),
         };
-        writeln!(text, "| {extensions} | {} |", pages::cell(&words)).unwrap();
+        row(&shown(extensions), &words);
     }
-    assert!(text.lines().count() > 10, "{text}");
-    let last = text.trim_end().rfind('\n').map_or(0, |end| end + 1);
-    let any_other = text.split_off(last);
     for format in chunkmill::read::ReadFormat::ALL {
-        let extensions: Vec<String> = format.extensions.iter().map(|name| format!("`{name}`")).collect();
-        writeln!(text, "| {} | {} |", extensions.join(", "), pages::cell(format.description)).unwrap();
+        row(&shown(format.extensions), format.description);
     }
-    text.push_str(&any_other);
+    row("any other", &words(&kinds, "Text"));
+    assert!(text.lines().count() > 10, "{text}");
     let include: Vec<String> = chunkmill::corpus::default_include().iter().map(|glob| format!("`{glob}`")).collect();
     writeln!(text, "\nWithout `--include`: {}.", include.join(", ")).unwrap();
     pages::keep("reference/formats.md", "documents", &text);

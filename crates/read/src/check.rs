@@ -1,6 +1,9 @@
 //! Checks what is true of the layer of any format, for the tests of all readers.
 
-use chunkmill_text::document::{Document, Layer, Width};
+#[cfg(feature = "package")]
+use std::io::{Cursor, Write as _};
+
+use chunkmill_text::document::{Document, Layer, Width, visible_chars};
 
 use crate::{ReadFormat, ReadSettings, read};
 
@@ -57,17 +60,11 @@ pub(crate) fn check(layer: &Layer, source: Option<&str>) {
     }
 }
 
-/// Returns the characters of a text without white space.
-#[allow(dead_code, reason = "not all builds count")]
-pub(crate) fn chars(text: &str) -> u64 {
-    text.chars().filter(|c| !c.is_whitespace()).count() as u64
-}
-
 /// Returns how many characters of a layer stand for characters of the source without white space, and how many were dropped.
 #[allow(dead_code, reason = "not all builds count")]
 pub(crate) fn kept_and_dropped(layer: &Layer) -> (u64, u64) {
     let stretches = layer.map.stretches().unwrap_or_default();
-    let kept = stretches.iter().map(|s| chars(&layer.text[s.start as usize..(s.start + s.len) as usize])).sum();
+    let kept = stretches.iter().map(|s| visible_chars(&layer.text[s.start as usize..(s.start + s.len) as usize])).sum();
     (kept, layer.structure.iter().flat_map(|read| &read.dropped).map(|dropped| dropped.chars).sum())
 }
 
@@ -78,7 +75,7 @@ pub(crate) fn kept_and_dropped(layer: &Layer) -> (u64, u64) {
 pub(crate) fn counted(path: &str, text: &str) -> Layer {
     let layer = layer(path, text);
     let (kept, dropped) = covered(&layer, text);
-    assert_eq!(kept + dropped, chars(text), "{kept} kept, {dropped} dropped of {text:?}\n{}", layer.text);
+    assert_eq!(kept + dropped, visible_chars(text), "{kept} kept, {dropped} dropped of {text:?}\n{}", layer.text);
     layer
 }
 
@@ -119,4 +116,37 @@ pub(crate) fn mutations(samples: &[&str], count: u64, mut read: impl FnMut(&[u8]
         }
         read(&text);
     }
+}
+
+/// Checks that texts which differ from the samples are read, and that each of their characters is in the layer or counted.
+#[allow(dead_code, reason = "not all readers are tested with it")]
+pub(crate) fn mutations_are_counted(path: &str, samples: &[&str]) {
+    mutations(samples, 4000, |bytes| {
+        let Ok(layer) = read(path, bytes.to_vec(), &ReadSettings::default()) else { return };
+        let Ok(text) = std::str::from_utf8(bytes) else { return check(&layer, None) };
+        check(&layer, Some(text));
+        let (kept, dropped) = covered(&layer, text);
+        assert_eq!(kept + dropped, visible_chars(text), "{text:?}\n{}", layer.text);
+    });
+}
+
+/// Checks that texts of one part, again and again, are read in time.
+#[allow(dead_code, reason = "not all readers are tested with it")]
+pub(crate) fn takes_linear_time(path: &str, parts: &[&str]) {
+    for part in parts {
+        let start = std::time::Instant::now();
+        layer(path, &part.repeat(60_000 / part.len()));
+        assert!(start.elapsed().as_secs() < 10, "{part:?} {:?}", start.elapsed());
+    }
+}
+
+/// Packs parts into a ZIP file.
+#[cfg(feature = "package")]
+pub(crate) fn zip(parts: &[(&str, impl AsRef<[u8]>)]) -> Vec<u8> {
+    let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in parts {
+        zip.start_file(*name, zip::write::SimpleFileOptions::default()).expect("the part is new");
+        zip.write_all(bytes.as_ref()).expect("memory takes all");
+    }
+    zip.finish().expect("memory takes all").into_inner()
 }

@@ -1,9 +1,7 @@
 //! The formats that are read, and the reader of each.
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Layer, LayerWriter, MAX_BYTES, Refusal};
-
-use crate::settings::ReadSettings;
+use chunkmill_text::document::{Layer, LayerWriter, MAX_BYTES, ReadSettings, Refusal};
 
 /// A format that has a reader in this build.
 #[derive(Debug, Clone, Copy)]

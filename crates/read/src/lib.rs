@@ -9,7 +9,6 @@
 //! | module | question it answers |
 //! | --- | --- |
 //! | `check` | Is a layer what it should be? For tests |
-//! | `settings` | What may a user decide? |
 //! | `html` | What does a page say? |
 //! | `package` | Which parts has a packed file? |
 //! | `asciidoc` | What does a file in `AsciiDoc` say? |
@@ -42,8 +41,6 @@
 #[cfg(test)]
 mod check;
 
-mod settings;
-
 #[cfg(feature = "html")]
 mod html;
 #[cfg(feature = "package")]
@@ -75,5 +72,5 @@ mod table;
 
 mod format;
 
+pub use chunkmill_text::document::{HtmlPart, ReadSettings};
 pub use format::{ReadFormat, read};
-pub use settings::{HtmlPart, ReadSettings};

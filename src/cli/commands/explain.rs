@@ -15,7 +15,7 @@ use crate::cli::output::{print, print_json, print_line, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::{Config, Options};
 use crate::corpus::{self, Root};
-use crate::document::{Document, Dropped, Format};
+use crate::document::{Document, Dropped, Format, on_one_line};
 use crate::error::{Error, exit};
 use crate::tokens::{Ruler, Unit};
 use crate::value::count;
@@ -183,7 +183,7 @@ fn explain<'a>(
     unit: &'static str,
 ) -> crate::error::Result<ChunkExplanation<'a>> {
     let (start_line, end_line) = document.positions.lines_of(&chunk.range);
-    let text = document.text[chunk.range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = on_one_line(&document.text[chunk.range.clone()]);
     Ok(ChunkExplanation {
         chunk_id: &chunk.id,
         start_line,

@@ -4,23 +4,9 @@ use serde_json::json;
 
 use crate::cli::output::{print, print_json};
 use crate::corpus::default_include;
+use crate::document::Format;
 use crate::error::exit;
 use crate::read::ReadFormat;
-
-/// Formats whose text is the file itself, with their extensions.
-const TEXTS: [(&str, &[&str], &str); 4] = [
-    ("markdown", &["md", "markdown", "mdx", "mkd"], "Markdown, with pulldown-cmark"),
-    ("text", &["txt", "text"], "plain text, and any other file that is text"),
-    ("yaml, json", &["yaml", "yml", "json", "jsonc", "jsonl", "ndjson"], "YAML and JSON"),
-    (
-        "source code",
-        &[
-            "rs", "py", "pyi", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "java", "c", "h", "cc",
-            "cpp", "cxx", "hpp", "hh", "hxx",
-        ],
-        "source code: items and their documentation comments",
-    ),
-];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -31,8 +17,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let by_default = default_include();
-    let read = ReadFormat::ALL.iter().map(|format| (format.name, format.extensions, format.description));
-    for (name, extensions, description) in TEXTS.into_iter().chain(read) {
+    let read = ReadFormat::ALL.iter().map(|format| (format.name, format.extensions.to_vec(), format.description));
+    for (name, extensions, description) in texts().into_iter().chain(read) {
         let default = extensions.iter().all(|extension| by_default.contains(&format!("*.{extension}")));
         if args.json {
             print_json(&json!({
@@ -50,4 +36,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         }
     }
     Ok(exit::DONE)
+}
+
+/// Returns the formats whose text is the file itself, with their extensions.
+fn texts() -> [(&'static str, Vec<&'static str>, &'static str); 4] {
+    let of = |is: fn(&Format) -> bool| {
+        Format::EXTENSIONS.iter().filter(|(format, _)| is(format)).flat_map(|(_, all)| all.iter().copied()).collect()
+    };
+    [
+        ("markdown", of(|format| *format == Format::Markdown), "Markdown, with pulldown-cmark"),
+        ("text", of(|format| *format == Format::Text), "plain text, and any other file that is text"),
+        ("yaml, json", of(|format| matches!(format, Format::Yaml | Format::Json)), "YAML and JSON"),
+        (
+            "source code",
+            of(|format| matches!(format, Format::Code(_))),
+            "source code: items and their documentation comments",
+        ),
+    ]
 }

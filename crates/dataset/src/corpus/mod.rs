@@ -26,7 +26,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use chunkmill_base::error::{CONVERTERS, Error, Result, Skip};
 use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_read::ReadFormat;
-use chunkmill_text::document::{DEFAULT_COLLECTION, Layer, MAX_BYTES, Origin, ReadSettings, Refusal};
+use chunkmill_text::document::{DEFAULT_COLLECTION, Format, Layer, MAX_BYTES, Origin, ReadSettings, Refusal};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -37,17 +37,15 @@ pub use others::OtherFiles;
 use own::{own_folder, told_by};
 use special::{special, special_at, special_rules};
 
-/// Extensions of text files that are documents by default, like those that a reader of this build has.
-const TEXTS: [&str; 6] = ["md", "markdown", "mdx", "mkd", "txt", "text"];
-
 /// Formats that are data more often than documents: they are read, but not by default.
 const DATA: [&str; 1] = ["csv"];
 
 /// Returns the globs of the files that are documents by default.
 pub fn default_include() -> Vec<String> {
+    let texts = Format::EXTENSIONS.iter().filter(|(format, _)| matches!(format, Format::Markdown | Format::Text));
     let read = ReadFormat::ALL.iter().filter(|format| !DATA.contains(&format.name));
-    let read = read.flat_map(|format| format.extensions.iter().copied());
-    TEXTS.into_iter().chain(read).map(|extension| format!("*.{extension}")).collect()
+    let extensions = texts.map(|(_, extensions)| *extensions).chain(read.map(|format| format.extensions)).flatten();
+    extensions.map(|extension| format!("*.{extension}")).collect()
 }
 
 /// Default size limit of a document: 256 MiB.

@@ -1,6 +1,6 @@
 //! Blocks: sections, paragraphs, and what stands between two equal lines.
 
-use chunkmill_text::document::{DropReason, Inline};
+use chunkmill_text::document::{DropReason, Inline, on_one_line};
 use serde_json::Value;
 
 use super::attributes::Attributes;
@@ -173,7 +173,7 @@ impl Reader<'_> {
         self.writer.anchor(&marks::section_name(title.of(self.text)));
         if is_first {
             self.has_title = true;
-            let plain = inline.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+            let plain = on_one_line(inline.as_str());
             self.writer.about().title.get_or_insert(plain.replace(['`', '*'], ""));
         }
         self.writer.heading(level, &inline, anchor.as_deref());

@@ -25,13 +25,12 @@ mod tests;
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter};
+use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, ReadSettings};
 use serde_json::Value;
 
 use self::attributes::Attributes;
 use self::lines::Line;
 use self::marks::Marker;
-use crate::settings::ReadSettings;
 
 /// Deepest nesting of blocks and lists that is read. Deeper blocks are read as paragraphs.
 const MAX_DEPTH: usize = 24;

@@ -2,8 +2,7 @@
 
 use chunkmill_text::document::{Document, DropReason, Layer};
 
-use crate::ReadSettings;
-use crate::check::{self, chars, check, covered, layer, mutations};
+use crate::check;
 
 #[track_caller]
 fn counted(text: &str) -> Layer {
@@ -141,20 +140,10 @@ fn all_characters_of_all_samples_are_counted() {
 
 #[test]
 fn any_text_is_read_and_counted() {
-    mutations(&SAMPLES, 4000, |bytes| {
-        let Ok(layer) = crate::read("a.adoc", bytes.to_vec(), &ReadSettings::default()) else { return };
-        let Ok(text) = std::str::from_utf8(bytes) else { return check(&layer, None) };
-        check(&layer, Some(text));
-        let (kept, dropped) = covered(&layer, text);
-        assert_eq!(kept + dropped, chars(text), "{text:?}\n{}", layer.text);
-    });
+    check::mutations_are_counted("a.adoc", &SAMPLES);
 }
 
 #[test]
 fn hostile_texts_take_linear_time() {
-    for part in HOSTILE {
-        let start = std::time::Instant::now();
-        layer("a.adoc", &part.repeat(60_000 / part.len()));
-        assert!(start.elapsed().as_secs() < 10, "{part:?} {:?}", start.elapsed());
-    }
+    check::takes_linear_time("a.adoc", &HOSTILE);
 }

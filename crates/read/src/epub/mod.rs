@@ -21,11 +21,10 @@ mod toc;
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::LayerWriter;
+use chunkmill_text::document::{LayerWriter, ReadSettings};
 
 use crate::html::{Part, Title, decode, write_part};
 use crate::package::{Package, decoded};
-use crate::settings::ReadSettings;
 use names::FORMAT;
 use opf::{Book, Page};
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::LayerWriter;
+use chunkmill_text::document::{LayerWriter, on_one_line};
 use serde_json::Value;
 
 use super::names::{FORMAT, follow, place_name, short_name, target};
@@ -166,7 +166,7 @@ impl Document {
     }
 
     fn about(&mut self, tag: &Tag<'_>, value: &str) {
-        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let value = on_one_line(value);
         let value = value[..value.floor_char_boundary(MAX_VALUE)].to_owned();
         // Programs write this if they know nothing.
         if value.is_empty() || value.eq_ignore_ascii_case("unknown") {

@@ -1,13 +1,9 @@
 //! Books are built here, part by part.
 
-use std::io::{Cursor, Write as _};
-
-use chunkmill_text::document::{Document, DropReason, Layer, LinkKind};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
+use chunkmill_text::document::{Document, DropReason, Layer, LinkKind, visible_chars};
 
 use super::*;
-use crate::check::{chars, check, kept_and_dropped, layer_of, mutations};
+use crate::check::{check, kept_and_dropped, layer_of, mutations, zip};
 use crate::read as read_file;
 
 const CONTAINER: &str = r#"<?xml version="1.0"?><container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="OEBPS/content.opf" media-type="application/oebps-package+xml"/></rootfiles></container>"#;
@@ -31,15 +27,6 @@ const FILES: [(&str, &str); 5] = [
     ("OEBPS/text/ch2.xhtml", TWO),
     ("OEBPS/text/notes.xhtml", NOTES),
 ];
-
-fn zip(parts: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in parts {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(bytes).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
 
 /// Returns a book of EPUB 3, or of EPUB 2 without a page that is the table of contents.
 fn opf(is_three: bool) -> String {
@@ -150,8 +137,8 @@ fn each_character_is_read_or_counted() {
         let (kept, dropped) = kept_and_dropped(&layer);
         let all: u64 = pages.iter().map(|page| text_of(page)).sum();
         // The comment, with the XML declaration, which is one in HTML, and the alternative text.
-        let comments = chars(" a comment ") + chars(r#"?xml version="1.0" encoding="utf-8"?"#);
-        assert_eq!(kept + dropped, all + comments + chars("A picture"));
+        let comments = visible_chars(" a comment ") + visible_chars(r#"?xml version="1.0" encoding="utf-8"?"#);
+        assert_eq!(kept + dropped, all + comments + visible_chars("A picture"));
         let structure = layer.structure.as_ref().unwrap();
         let navigation = structure.dropped.iter().find(|dropped| dropped.reason == DropReason::Navigation);
         assert_eq!(navigation.is_some(), pages.len() == 4);
@@ -161,7 +148,7 @@ fn each_character_is_read_or_counted() {
 /// Returns how many characters are between the tags of a page.
 fn text_of(page: &str) -> u64 {
     let page = page.replace("<!-- a comment -->", "").replace("&mdash;", "—");
-    page.split('<').skip(1).map(|rest| rest.split_once('>').map_or(0, |(_, text)| chars(text))).sum()
+    page.split('<').skip(1).map(|rest| rest.split_once('>').map_or(0, |(_, text)| visible_chars(text))).sum()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
+use chunkmill_text::document::on_one_line;
 
 use super::names::FORMAT;
 use super::opf::Book;
@@ -18,7 +19,7 @@ pub(super) fn titles(package: &mut Package<'_>, book: &Book) -> HashMap<String, 
         let Some(part) = part else { return };
         let Ok(Some(text)) = package.part(part) else { return };
         let mut add = |href: &str, level: usize, title: &str| {
-            let text = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = on_one_line(title);
             let level = u8::try_from(level.clamp(1, 6)).unwrap_or(6);
             if let Some(place) = book.place(part, href).filter(|_| !text.is_empty()) {
                 titles.entry(place).or_insert(Title { level, text });

@@ -36,13 +36,12 @@ mod walk;
 mod tests;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, HtmlPart, Layer, LayerWriter, Width};
+use chunkmill_text::document::{DropReason, HtmlPart, Layer, LayerWriter, ReadSettings, Width};
 
 pub(crate) use encoding::decode;
 #[allow(unused_imports, reason = "not all builds have books")]
 pub(crate) use part::{Part, Title};
 
-use crate::settings::ReadSettings;
 use plan::Plan;
 use walk::Walk;
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use chunkmill_text::document::{DropReason, LayerWriter};
+use chunkmill_text::document::{DropReason, LayerWriter, on_one_line, visible_chars};
 use serde_json::Value;
 
 use super::element::{heading, is_hidden, is_line_numbers, is_navigation, is_permalink};
@@ -72,7 +72,7 @@ impl Page<'_> {
                 true
             }
             Kind::Text { number, .. } => {
-                self.pieces(*number, |text| all += chars(text));
+                self.pieces(*number, |text| all += visible_chars(text));
                 true
             }
             Kind::Document | Kind::Nothing => true,
@@ -98,16 +98,12 @@ impl Page<'_> {
         let mut all = 0;
         self.nodes.visit(root, |node| {
             if let Kind::Text { number, .. } = self.nodes.kind(node) {
-                self.pieces(*number, |text| all += chars(text));
+                self.pieces(*number, |text| all += visible_chars(text));
             }
             true
         });
         all
     }
-}
-
-fn chars(text: &str) -> u64 {
-    text.chars().filter(|c| !c.is_whitespace()).count() as u64
 }
 
 impl Plan {
@@ -288,7 +284,7 @@ fn is_links(page: &Page<'_>, node: usize) -> bool {
             true
         }
         Kind::Text { number, .. } => {
-            page.pieces(*number, |text| all += chars(text));
+            page.pieces(*number, |text| all += visible_chars(text));
             true
         }
         Kind::Document | Kind::Nothing => true,
@@ -320,7 +316,7 @@ pub(super) fn about(page: &Page<'_>, writer: &mut LayerWriter) {
         let Some(element) = page.nodes.element(node) else { return true };
         match element.html() {
             Some("title") => {
-                let title = line(&page.string(node));
+                let title = on_one_line(&page.string(node));
                 let about = writer.about();
                 if about.title.is_none() && !title.is_empty() {
                     about.title = Some(title);
@@ -349,7 +345,7 @@ fn meta(element: &Element, writer: &mut LayerWriter) {
         "author" | "dcterms.creator" | "dc.creator" => set(writer, "author", content),
         "date" | "dcterms.date" | "dc.date" | "article:published_time" => set(writer, "date", content),
         "keywords" => {
-            let tags = content.split(',').map(line).filter(|tag| !tag.is_empty());
+            let tags = content.split(',').map(on_one_line).filter(|tag| !tag.is_empty());
             writer.about().tags.extend(tags.take(MAX_TAGS));
         }
         _ => {}
@@ -357,13 +353,8 @@ fn meta(element: &Element, writer: &mut LayerWriter) {
 }
 
 fn set(writer: &mut LayerWriter, key: &str, value: &str) {
-    let value = line(value);
+    let value = on_one_line(value);
     if !value.is_empty() && !writer.about().metadata.contains_key(key) {
         writer.about().metadata.insert(key.to_owned(), Value::String(value));
     }
-}
-
-/// Returns a text on one line.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

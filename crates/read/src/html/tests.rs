@@ -5,14 +5,14 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use chunkmill_text::document::{Document, Structure};
+use chunkmill_text::document::{Document, Structure, visible_chars};
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::{Attribute, ExpandedName, QualName, ns, parse_document};
 
 use super::tree::Kind;
 use super::*;
-use crate::check::{chars, check, kept_and_dropped, layer, layer_of};
+use crate::check::{check, kept_and_dropped, layer, layer_of};
 
 /// Counts the characters that html5ever's own tokenizer and tree builder put into the tree.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Count {
 
     fn text(&self, child: NodeOrText<Counted>) {
         if let NodeOrText::AppendText(text) = child {
-            self.chars.set(self.chars.get() + chars(&text));
+            self.chars.set(self.chars.get() + visible_chars(&text));
         }
     }
 
@@ -92,10 +92,10 @@ fn texts(source: &str) -> (u64, u64) {
     let (mut all, mut alts) = (0, 0);
     page.nodes.visit(0, |node| {
         match page.nodes.kind(node) {
-            Kind::Text { number, .. } => page.pieces(*number, |text| all += chars(text)),
+            Kind::Text { number, .. } => page.pieces(*number, |text| all += visible_chars(text)),
             Kind::Element(element) => {
                 for number in ["alt", "alttext"].into_iter().filter_map(|name| element.text(name)) {
-                    page.pieces(number, |text| alts += chars(text));
+                    page.pieces(number, |text| alts += visible_chars(text));
                 }
             }
             _ => {}

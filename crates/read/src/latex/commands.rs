@@ -372,22 +372,24 @@ impl Reader<'_> {
     /// Reads a reference to a place, whose name is shown.
     fn place(&mut self, len: usize) {
         self.skip_starred(len);
-        self.skip_space();
-        let Some(end) = self.braces.end(self.at) else { return };
-        self.skip(1);
-        let name = self.verbatim(end - self.at);
-        self.skip(1);
+        let Some(name) = self.verbatim_argument() else { return };
         let target = format!("#{}", name.as_str().split(',').next().unwrap_or_default().trim());
         self.linked(&target, &name);
     }
 
+    /// Returns the text in the braces that come next, as it is.
+    fn verbatim_argument(&mut self) -> Option<Inline> {
+        self.skip_space();
+        let end = self.braces.end(self.at)?;
+        self.skip(1);
+        let text = self.verbatim(end - self.at);
+        self.skip(1);
+        Some(text)
+    }
+
     fn address(&mut self, len: usize) {
         self.skip_starred(len);
-        self.skip_space();
-        let Some(end) = self.braces.end(self.at) else { return };
-        self.skip(1);
-        let name = self.verbatim(end - self.at);
-        self.skip(1);
+        let Some(name) = self.verbatim_argument() else { return };
         self.out().append(&name);
     }
 
@@ -408,11 +410,7 @@ impl Reader<'_> {
         self.skip_starred(len);
         self.skip_option();
         self.skip_option();
-        self.skip_space();
-        let Some(end) = self.braces.end(self.at) else { return };
-        self.skip(1);
-        let keys = self.verbatim(end - self.at);
-        self.skip(1);
+        let Some(keys) = self.verbatim_argument() else { return };
         let out = self.out();
         out.write("[");
         out.append(&keys);
@@ -423,11 +421,7 @@ impl Reader<'_> {
         self.skip(len);
         self.skip_option();
         self.end_paragraph();
-        self.skip_space();
-        let Some(end) = self.braces.end(self.at) else { return };
-        self.skip(1);
-        let key = self.verbatim(end - self.at);
-        self.skip(1);
+        let Some(key) = self.verbatim_argument() else { return };
         self.name_place(key.as_str().trim());
         let out = self.out();
         out.write("[");

@@ -18,11 +18,10 @@ mod scan;
 mod tests;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter};
+use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, ReadSettings};
 
 use self::frame::{Frame, Group};
 use self::scan::Braces;
-use crate::settings::ReadSettings;
 
 /// Most groups and environments that are open at a time. Those inside are read as if they were not there.
 const MAX_DEPTH: usize = 100;

@@ -1,6 +1,6 @@
 //! Groups, environments, and the text that they write.
 
-use chunkmill_text::document::{DropReason, Inline};
+use chunkmill_text::document::{DropReason, Inline, on_one_line};
 use serde_json::Value;
 
 use super::frame::{Frame, Group};
@@ -309,5 +309,5 @@ fn plain(text: &Inline) -> String {
     while let Some((start, len)) = plain.find("[^").and_then(|start| Some((start, plain[start..].find(']')? + 1))) {
         plain.replace_range(start..start + len, "");
     }
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+    on_one_line(&plain)
 }

@@ -14,14 +14,13 @@ mod text;
 use std::borrow::Cow;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings, on_one_line};
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::decoders::{base64::base64_decode, charsets::map::charset_decoder};
 use mail_parser::{Address, HeaderName, HeaderValue, Message, MessageParser};
 use serde_json::Value;
 
 use crate::html::write_part;
-use crate::settings::ReadSettings;
 use parts::{Kind, Part};
 
 /// Deepest message in a message that is read.
@@ -139,7 +138,7 @@ impl Reader<'_> {
     /// Writes the subject as a heading, and who wrote it when: of the only message, as metadata of the file.
     fn head(&mut self, message: Option<&Message<'_>>, role: Role) {
         let Some(message) = message else { return };
-        let subject = message.subject().map(|subject| subject.split_whitespace().collect::<Vec<_>>().join(" "));
+        let subject = message.subject().map(on_one_line);
         let subject = subject.filter(|subject| !subject.is_empty());
         let entries = entries(message);
         if role == Role::File {

@@ -13,10 +13,9 @@ mod tests;
 use std::ops::Range;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place, ReadSettings};
 use serde::de::IgnoredAny;
 
-use crate::settings::ReadSettings;
 use json::Value;
 
 /// Reads a notebook.

@@ -1,10 +1,10 @@
 //! Notebooks from the file to the layer: its blocks, its places, and the count of what is left out.
 
-use chunkmill_text::document::{Document, Structure};
+use chunkmill_text::document::{Document, Structure, visible_chars};
 use serde_json::json;
 
 use super::*;
-use crate::check::{chars, check, kept_and_dropped, layer};
+use crate::check::{check, kept_and_dropped, layer};
 use crate::read;
 
 const OUTPUTS: ReadSettings = ReadSettings { notebook_outputs: true, html: crate::HtmlPart::Main, growth: 8 };
@@ -36,12 +36,12 @@ fn structure(layer: &Layer) -> &Structure {
 fn promised(text: &str) -> u64 {
     fn of(value: &serde_json::Value) -> u64 {
         match value {
-            serde_json::Value::String(text) => chars(text),
+            serde_json::Value::String(text) => visible_chars(text),
             serde_json::Value::Array(lines) if lines.iter().all(serde_json::Value::is_string) => {
                 lines.iter().map(of).sum()
             }
             serde_json::Value::Null => 0,
-            other => chars(&other.to_string()),
+            other => visible_chars(&other.to_string()),
         }
     }
     let root: serde_json::Value = serde_json::from_str(text).unwrap();

@@ -1,7 +1,7 @@
 //! The properties of a document: title, author, dates.
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::LayerWriter;
+use chunkmill_text::document::{LayerWriter, on_one_line};
 use serde_json::Value;
 
 use crate::package::Package;
@@ -37,7 +37,7 @@ pub(super) fn properties(package: &mut Package<'_>, part: &str, writer: &mut Lay
             _ => continue,
         };
         let value = xml.text()?;
-        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let value = on_one_line(&value);
         let value = value[..value.floor_char_boundary(MAX_VALUE)].to_owned();
         if !value.is_empty() {
             keep(writer, key, value);

@@ -1,7 +1,7 @@
 //! The text of a paragraph, made from runs. Programs split a sentence into many runs of the same look, so marks are written
 //! where the look changes, not at each run.
 
-use chunkmill_text::document::Inline;
+use chunkmill_text::document::{Inline, on_one_line};
 
 /// How a run looks, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -133,7 +133,7 @@ impl Line {
 
     pub(super) fn image(&mut self, target: &str, alt: &str) {
         self.settle();
-        self.inline.image(target, &Inline::from(&*alt.split_whitespace().collect::<Vec<_>>().join(" ")));
+        self.inline.image(target, &Inline::from(&*on_one_line(alt)));
     }
 
     pub(super) fn anchor(&mut self, name: &str) {

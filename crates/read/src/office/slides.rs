@@ -5,14 +5,13 @@
 //! slide: these are prompts.
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings};
 use serde_json::Value;
 
 use super::flow::{Flow, Grid, Mark, Piece, Table};
 use super::line::{Line, Look};
 use crate::package::xml::{Event, Tag, Xml};
 use crate::package::{Package, Relations};
-use crate::settings::ReadSettings;
 
 const FORMAT: &str = "slides";
 

@@ -1,29 +1,17 @@
 //! Packages are built here, part by part.
 
 use std::fmt::Write as _;
-use std::io::{Cursor, Write as _};
 
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Layer};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
-use crate::check::layer_of;
+use crate::check::{layer_of, zip};
 use crate::{ReadSettings, read};
 
 const W: &str = r#"xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main""#;
 const S: &str = r#"xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships""#;
 const P: &str = r#"xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships""#;
 const O: &str = r#"xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:presentation="urn:oasis:names:tc:opendocument:xmlns:presentation:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" xmlns:fo="urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0""#;
-
-fn package(parts: &[(&str, &str)]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in parts {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(text.as_bytes()).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
 
 fn relations(all: &[(&str, &str, &str)]) -> String {
     let one = |(id, kind, target): &(&str, &str, &str)| {
@@ -46,7 +34,7 @@ fn word_parts(body: &str, more: &[(&str, &str)]) -> Vec<u8> {
     ]);
     let mut parts = vec![("word/document.xml", &*document), ("word/_rels/document.xml.rels", &*rels)];
     parts.extend(more);
-    package(&parts)
+    zip(&parts)
 }
 
 fn word(body: &str) -> Layer {
@@ -293,7 +281,7 @@ fn sheet(rows: &str) -> Vec<u8> {
     );
     let first = format!(r#"<worksheet {S}><dimension ref="A1:XFD1048576"/><sheetData>{rows}</sheetData></worksheet>"#);
     let second = format!("<worksheet {S}><sheetData><row><c><v>1</v></c></row></sheetData></worksheet>");
-    package(&[
+    zip(&[
         ("xl/workbook.xml", &book),
         ("xl/_rels/workbook.xml.rels", &rels),
         ("xl/sharedStrings.xml", &strings),
@@ -356,7 +344,7 @@ fn one_string_in_many_cells_is_bounded() {
         ("xl/a.xml", &sheet),
         ("xl/b.xml", &strings),
     ];
-    assert_eq!(code("a.xlsx", &package(&parts)), "growth");
+    assert_eq!(code("a.xlsx", &zip(&parts)), "growth");
 }
 
 fn slides(shapes: &str, notes: &str) -> Vec<u8> {
@@ -367,7 +355,7 @@ fn slides(shapes: &str, notes: &str) -> Vec<u8> {
     let slide = |shapes: &str| format!("<p:sld {P}><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>");
     let own = relations(&[("l", "hyperlink", "https://example.org"), ("n", "notesSlide", "../notesSlides/n.xml")]);
     let notes = format!("<p:notes {P}>{notes}</p:notes>");
-    package(&[
+    zip(&[
         ("ppt/presentation.xml", &deck),
         ("ppt/_rels/presentation.xml.rels", &rels),
         ("ppt/slides/slide1.xml", &slide(shapes)),
@@ -414,7 +402,7 @@ fn open_document(styles: &str, body: &str) -> Vec<u8> {
     let meta = format!(
         "<office:document-meta {O}><office:meta><dc:title>Doc</dc:title><meta:initial-creator>A</meta:initial-creator><dc:creator>B</dc:creator></office:meta></office:document-meta>"
     );
-    package(&[("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", &content), ("meta.xml", &meta)])
+    zip(&[("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", &content), ("meta.xml", &meta)])
 }
 
 #[test]
@@ -472,19 +460,16 @@ fn encrypted_and_broken_files_are_refused() {
     compound.extend("EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes));
     assert_eq!(code("a.docx", &compound), "encrypted");
     let manifest = r#"<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>"#;
-    assert_eq!(code("a.odt", &package(&[("META-INF/manifest.xml", manifest), ("content.xml", "?")])), "encrypted");
+    assert_eq!(code("a.odt", &zip(&[("META-INF/manifest.xml", manifest), ("content.xml", "?")])), "encrypted");
     for path in ["a.docx", "a.pptx", "a.xlsx", "a.odt"] {
         assert_eq!(code(path, b""), "malformed", "{path}");
         assert_eq!(code(path, b"PK\x03\x04"), "malformed", "{path}");
-        assert_eq!(code(path, &package(&[("x", "y")])), "malformed", "{path}");
+        assert_eq!(code(path, &zip(&[("x", "y")])), "malformed", "{path}");
     }
     let whole = word_parts(&p("a"), &[]);
     assert_eq!(code("a.docx", &whole[..whole.len() - 30]), "malformed");
-    assert_eq!(code("a.docx", &package(&[("word/document.xml", "<a><b></a>")])), "malformed");
-    assert_eq!(
-        code("a.docx", &package(&[("word/document.xml", &format!("<w:document {W}><w:body><w:p>"))])),
-        "malformed"
-    );
+    assert_eq!(code("a.docx", &zip(&[("word/document.xml", "<a><b></a>")])), "malformed");
+    assert_eq!(code("a.docx", &zip(&[("word/document.xml", &format!("<w:document {W}><w:body><w:p>"))])), "malformed");
 }
 
 #[test]
@@ -492,9 +477,9 @@ fn hostile_packages_are_refused() {
     let deep = format!("{}{}", "<w:sdt>".repeat(10_000), "</w:sdt>".repeat(10_000));
     assert_eq!(code("a.docx", &word_parts(&deep, &[])), "malformed");
     let entities = r#"<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><w:document><w:body><w:p><w:r><w:t>&b;</w:t></w:r></w:p></w:body></w:document>"#;
-    assert_eq!(code("a.docx", &package(&[("word/document.xml", entities)])), "malformed");
+    assert_eq!(code("a.docx", &zip(&[("word/document.xml", entities)])), "malformed");
     assert_eq!(word(&p("&b; &#x41;&amp;")).text, "&b; A&\n", "unknown entities are text");
-    let bomb = package(&[("word/document.xml", &" ".repeat(129 << 20))]);
+    let bomb = zip(&[("word/document.xml", &" ".repeat(129 << 20))]);
     assert!(bomb.len() < 1 << 20);
     assert_eq!(code("a.docx", &bomb), "growth");
     let settings = ReadSettings { growth: 1 << 20, ..ReadSettings::default() };

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
 use chunkmill_base::error::Skip;
+use chunkmill_text::document::ReadSettings;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::settings::ReadSettings;
 use xml::{Event, Xml};
 
 /// Most bytes of one part.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use chunkmill_text::document::LayerWriter;
+use chunkmill_text::document::{LayerWriter, on_one_line};
 use hayro_syntax::Pdf;
 use hayro_syntax::object::dict::keys;
 use hayro_syntax::object::{Array, DateTime, Dict, Name, Rect, String as Bytes};
@@ -57,7 +57,7 @@ fn is_title(title: &str) -> bool {
 }
 
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = on_one_line(text);
     cut(&line, MAX_VALUE).to_owned()
 }
 

@@ -35,11 +35,10 @@ mod tests;
 use std::thread;
 
 use chunkmill_base::error::{Skip, caught};
-use chunkmill_text::document::{DropReason, LayerWriter};
+use chunkmill_text::document::{DropReason, LayerWriter, ReadSettings};
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde_json::Value;
 
-use crate::settings::ReadSettings;
 use about::Outline;
 use content::Interpreter;
 use flow::Text;

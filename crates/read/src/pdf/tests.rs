@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Document, DropReason, Layer};
+use chunkmill_text::document::{Document, DropReason, Layer, visible_chars};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::check::{chars, layer_of};
+use crate::check::layer_of;
 use crate::{ReadSettings, read};
 
 /// Builds a file of objects, which have the numbers from 1 on. The first one is the catalog.
@@ -330,9 +330,9 @@ fn all_characters_are_in_the_layer_or_counted() {
     let contents =
         [lines(50, 100, &LEFT), lines(50, 100, &["Two well-", "hidden (c) lines"]).replace("(c)", "\\(c\\)")];
     let layer = many(&contents);
-    let all = chars(&LEFT.concat()) + chars("Two well-hidden (c) lines");
+    let all = visible_chars(&LEFT.concat()) + visible_chars("Two well-hidden (c) lines");
     let dropped: u64 = layer.structure.as_ref().unwrap().dropped.iter().map(|dropped| dropped.chars).sum();
-    assert_eq!(chars(&layer.text) + dropped, all, "{}", layer.text);
+    assert_eq!(visible_chars(&layer.text) + dropped, all, "{}", layer.text);
 }
 
 #[test]

@@ -18,9 +18,8 @@ mod tables;
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Inline, Layer, LayerWriter};
+use chunkmill_text::document::{Inline, Layer, LayerWriter, ReadSettings};
 
-use crate::settings::ReadSettings;
 use names::Names;
 
 #[cfg(test)]

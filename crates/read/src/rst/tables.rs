@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use chunkmill_text::document::Inline;
+use chunkmill_text::document::{Inline, visible_chars};
 
 use super::directives::Directive;
 use super::lines::{Flat, Line, trim};
@@ -195,7 +195,7 @@ impl Reader<'_> {
             for line in cell.top + 1..cell.bottom {
                 let Some(bytes) = grid.bytes(line, cell.left + 1..cell.right) else { continue };
                 let text = self.text.get(bytes.clone()).unwrap_or_default();
-                kept += count(text);
+                kept += visible_chars(text);
                 lines.push(bytes.start..bytes.start + text.trim_end().len());
             }
             let text = self.cell(&lines);
@@ -204,7 +204,7 @@ impl Reader<'_> {
             }
         }
         // All other characters draw the table.
-        let all: u64 = table.iter().map(|line| count(line.raw(self.text))).sum();
+        let all: u64 = table.iter().map(|line| visible_chars(line.raw(self.text))).sum();
         self.drawn(all.saturating_sub(kept));
         self.before_block();
         self.writer.table(&texts);
@@ -488,9 +488,4 @@ fn border(text: &str, mark: char) -> Option<Vec<Range<usize>>> {
         }
     }
     Some(columns)
-}
-
-/// Returns how many characters a text has without white space.
-fn count(text: &str) -> u64 {
-    text.chars().filter(|c| !c.is_whitespace()).count() as u64
 }

@@ -1,14 +1,14 @@
 //! reStructuredText from the file to the layer: its blocks, its places, and the count of what is left out.
 
-use chunkmill_text::document::{Document, DropReason, Layer};
+use chunkmill_text::document::{Document, DropReason, Layer, visible_chars};
 
-use crate::check::{chars, kept_and_dropped, layer};
+use crate::check::{kept_and_dropped, layer};
 
 /// Reads a text, checks that all its characters are counted, and returns the layer.
 fn counted(text: &str) -> Layer {
     let layer = layer("a.rst", text);
     let (kept, dropped) = kept_and_dropped(&layer);
-    assert_eq!(kept + dropped, chars(text), "{kept} kept, {dropped} dropped of {text:?}\n{}", layer.text);
+    assert_eq!(kept + dropped, visible_chars(text), "{kept} kept, {dropped} dropped of {text:?}\n{}", layer.text);
     layer
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
 
 use super::header::{Lists, Marks, Role, Styles, outline};
 use super::paragraph::Paragraph;
@@ -335,7 +335,7 @@ impl Flow {
         let level = match format.role(tables.styles) {
             Role::Contents => return writer.drop(DropReason::Navigation, paragraph.as_str()),
             Role::Title => {
-                let words = || paragraph.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
+                let words = || on_one_line(paragraph.as_str());
                 self.title.get_or_insert_with(words);
                 1
             }

@@ -24,7 +24,7 @@ mod tests;
 use std::borrow::Cow;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, LayerWriter};
+use chunkmill_text::document::{DropReason, LayerWriter, ReadSettings, on_one_line};
 use serde_json::Value;
 
 use self::charset::Coding;
@@ -33,7 +33,6 @@ use self::header::{Fonts, Lists, Styles};
 use self::paragraph::Look;
 use self::token::{Token, Tokens};
 use self::words::{Destination, Group};
-use crate::settings::ReadSettings;
 
 /// Deepest nesting of groups that is read.
 const MAX_DEPTH: usize = 256;
@@ -266,7 +265,7 @@ impl<'w> Reader<'w> {
     }
 
     fn keep(&mut self, key: &str, value: &str) {
-        let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let value = on_one_line(value);
         let value = &value[..value.floor_char_boundary(MAX_VALUE)];
         if value.is_empty() {
             return;

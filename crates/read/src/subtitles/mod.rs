@@ -13,9 +13,8 @@ mod cue;
 mod tests;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place, ReadSettings, on_one_line};
 
-use crate::settings::ReadSettings;
 use cue::{LineKind, Part};
 
 /// A pause after which a new paragraph begins, in milliseconds.
@@ -222,7 +221,7 @@ fn plain(parts: &[Part<'_>]) -> String {
             Part::Speaker(..) | Part::Markup(_) => {}
         }
     }
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
+    on_one_line(&line)
 }
 
 /// Returns whether somebody else speaks in a line: it begins with a dash, or with `>>` as in captions of television.

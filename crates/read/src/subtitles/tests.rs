@@ -1,9 +1,9 @@
 //! Subtitles from the file to the layer: its blocks, its places, and the count of what is left out.
 
-use chunkmill_text::document::Document;
+use chunkmill_text::document::{Document, visible_chars};
 
 use super::*;
-use crate::check::{chars, check, kept_and_dropped, layer, mutations};
+use crate::check::{check, kept_and_dropped, layer, mutations};
 use crate::read;
 
 const SRT: &str = "\u{feff}1\r\n00:00:01,000 --> 00:00:03,000\r\n<i>Hello</i> there,\r\nmy {\\an8}friend.\r\n\r\n2\r\n00:00:03,500 --> 00:00:05,000\r\nHow are you?\r\n\r\n3\r\n00:00:08,000 --> 00:00:09,000\r\n- Fine.\r\n- 2 < 3 & so on.\r\n";
@@ -19,7 +19,7 @@ fn counted(name: &str, text: &str) -> Layer {
     let (kept, dropped) = kept_and_dropped(&layer);
     // A reference is fewer characters than it is in the file.
     let references = text.matches("&amp;").count() as u64 * 4;
-    assert_eq!(kept + dropped + references, chars(text), "{}", layer.text);
+    assert_eq!(kept + dropped + references, visible_chars(text), "{}", layer.text);
     layer
 }
 

@@ -12,9 +12,8 @@ mod cells;
 mod tests;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, Place, ReadSettings};
 
-use crate::settings::ReadSettings;
 use cells::{Cell, Rows};
 
 /// Most columns. A file with more is no table that people read.

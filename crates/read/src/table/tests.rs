@@ -1,9 +1,9 @@
 //! Tables from the file to the layer: its blocks, its places, and the count of what is left out.
 
-use chunkmill_text::document::Document;
+use chunkmill_text::document::{Document, visible_chars};
 
 use super::*;
-use crate::check::{chars, check, kept_and_dropped, layer, mutations};
+use crate::check::{check, kept_and_dropped, layer, mutations};
 use crate::read;
 
 const QUOTED: &str = "\u{feff}name,age,note\r\n\"Lee, Ann\",41,\"says \"\"hi\"\" | twice\"\r\n\r\nBob,7\r\n\"two\nlines\",x\"y,\"a\"b,more\r\n";
@@ -15,7 +15,7 @@ fn document(layer: &Layer) -> Document {
 fn counted(name: &str, text: &str) -> Layer {
     let layer = layer(name, text);
     let (kept, dropped) = kept_and_dropped(&layer);
-    assert_eq!(kept + dropped, chars(text), "{}", layer.text);
+    assert_eq!(kept + dropped, visible_chars(text), "{}", layer.text);
     layer
 }
 
@@ -126,7 +126,7 @@ fn no_change_of_bytes_makes_it_panic() {
             let text = std::str::from_utf8(text).unwrap();
             check(&layer, Some(text));
             let (kept, dropped) = kept_and_dropped(&layer);
-            assert_eq!(kept + dropped, chars(text), "{text:?} {}", layer.text);
+            assert_eq!(kept + dropped, visible_chars(text), "{text:?} {}", layer.text);
         }
     });
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser};
 
-use super::white_space::one_line;
+use super::white_space::{on_one_line, one_line};
 
 /// The byte that replaces each ASCII byte in a name; zero if the byte is dropped.
 const NAMED: [u8; 256] = {
@@ -200,7 +200,7 @@ fn visible(html: &str) -> String {
     plain.push_str(rest);
     let plain = if plain.trim().is_empty() { image } else { plain };
     // The parser resolves character references and removes the marks of Markdown.
-    let line = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = on_one_line(&plain);
     let shown = Parser::new(&line).filter_map(|event| match event {
         Event::Text(text) | Event::Code(text) => Some(text.into_string()),
         _ => None,

@@ -175,7 +175,7 @@ impl Document {
         let sections = sections(&text, &body, &mut parsed.headings);
         let leveled = *origin.collection != *EXTERNAL;
         let promotion_level = if leveled { front.take("promotion_level") } else { None };
-        let mut titles = sections.iter().filter(|section| section.level == 1 && is_page(format));
+        let mut titles = sections.iter().filter(|section| section.level == 1 && format.is_like_markdown());
         let title = front.title.or_else(|| {
             let (first, html) = (titles.next(), anchor::html_title(&text, &parsed.markup.html));
             let html = html.filter(|(_, at)| first.is_none_or(|section| *at < section.range.start));
@@ -321,11 +321,6 @@ impl Document {
     pub fn lines(&self) -> usize {
         self.positions.lines_in(0..self.text.len())
     }
-}
-
-/// Returns whether a heading of level 1 is the title of a document in a format.
-fn is_page(format: Format) -> bool {
-    matches!(format, Format::Markdown | Format::Written(_))
 }
 
 /// Takes over what the reader knows of a text that it wrote. The file's title, tags and metadata become its front matter.

@@ -41,24 +41,33 @@ pub enum Language {
 }
 
 impl Format {
+    /// The extensions of each format, in lower case.
+    pub const EXTENSIONS: &'static [(Self, &'static [&'static str])] = &[
+        (Self::Markdown, &["md", "markdown", "mdx", "mkd"]),
+        (Self::Text, &["txt", "text"]),
+        (Self::Yaml, &["yaml", "yml"]),
+        (Self::Json, &["json", "jsonc", "jsonl", "ndjson"]),
+        (Self::Code(Language::Rust), &["rs"]),
+        (Self::Code(Language::Python), &["py", "pyi"]),
+        (Self::Code(Language::JavaScript), &["js", "mjs", "cjs", "jsx"]),
+        (Self::Code(Language::TypeScript), &["ts", "mts", "cts", "tsx"]),
+        (Self::Code(Language::Go), &["go"]),
+        (Self::Code(Language::Java), &["java"]),
+        (Self::Code(Language::C), &["c", "h"]),
+        (Self::Code(Language::Cpp), &["cc", "cpp", "cxx", "hpp", "hh", "hxx"]),
+    ];
+
     /// Returns the format of a file, by its extension; plain text if the extension is unknown.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
-        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-        match extension.as_deref().unwrap_or_default() {
-            "md" | "markdown" | "mdx" | "mkd" => Self::Markdown,
-            "yaml" | "yml" => Self::Yaml,
-            "json" | "jsonc" | "jsonl" | "ndjson" => Self::Json,
-            "rs" => Self::Code(Language::Rust),
-            "py" | "pyi" => Self::Code(Language::Python),
-            "js" | "mjs" | "cjs" | "jsx" => Self::Code(Language::JavaScript),
-            "ts" | "mts" | "cts" | "tsx" => Self::Code(Language::TypeScript),
-            "go" => Self::Code(Language::Go),
-            "java" => Self::Code(Language::Java),
-            "c" | "h" => Self::Code(Language::C),
-            "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" => Self::Code(Language::Cpp),
-            _ => Self::Text,
-        }
+        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
+        let known = Self::EXTENSIONS.iter().find(|(_, extensions)| extensions.contains(&&*extension));
+        known.map_or(Self::Text, |(format, _)| *format)
+    }
+
+    /// Returns whether a text is laid out like Markdown, by its author or by a reader.
+    pub(crate) fn is_like_markdown(self) -> bool {
+        matches!(self, Self::Markdown | Self::Written(_))
     }
 
     /// Returns the name written to datasets; for source code, the name of its language.

@@ -56,5 +56,5 @@ pub use security::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKin
 pub use source_map::{SourceMap, Stretch, Width};
 pub use structure::{DropReason, Dropped, Place, Structure};
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
-pub use white_space::{MAX_TITLE, is_blank, trim};
+pub use white_space::{MAX_TITLE, is_blank, on_one_line, trim, visible_chars};
 pub use writer::{Inline, LayerWriter};

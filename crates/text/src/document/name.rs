@@ -1,5 +1,7 @@
 //! The name by which people refer to a document.
 
+use super::white_space::on_one_line;
+
 /// File names that describe the role of a file rather than its contents.
 const SAY_NOTHING: &[&str] = &[
     "index",
@@ -41,7 +43,7 @@ pub fn name(title: Option<&str>, path: &str) -> Option<String> {
     let mut parts = path.rsplit('/');
     let file = parts.next().unwrap_or_default();
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
+    let title = title.map(on_one_line);
     let words =
         |name: &str| name.split(['_', '-', '.', ' ', '+']).filter(|w| !w.is_empty()).collect::<Vec<_>>().join(" ");
     title.into_iter().chain([stem].into_iter().chain(parts.take(1)).map(words)).find(|name| says_something(name))

@@ -23,6 +23,16 @@ pub fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     range.start + start..range.start + kept.len()
 }
 
+/// Returns a text on one line, with one space for each run of white space.
+pub fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns how many characters of a text are not white space.
+pub fn visible_chars(text: &str) -> u64 {
+    text.chars().filter(|c| !c.is_whitespace()).count() as u64
+}
+
 /// Returns a title on one line and not too long, because every chunk of its section repeats it.
 pub(super) fn one_line(mut text: String) -> String {
     let mut before = b' ';
@@ -31,7 +41,7 @@ pub(super) fn one_line(mut text: String) -> String {
         byte.is_ascii_graphic() || byte == b' ' && !spaced
     });
     if !tidy || before == b' ' {
-        text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text = on_one_line(&text);
     }
     if let Some((end, _)) = text.char_indices().nth(MAX_TITLE).filter(|_| text.len() > MAX_TITLE) {
         text.truncate(end);

@@ -19,7 +19,7 @@ use super::position::Positions;
 use super::room::Room;
 use super::source_map::{SourceMap, Stretch};
 use super::structure::{DropReason, Dropped, Place, Structure};
-use super::white_space::{one_line, trim};
+use super::white_space::{on_one_line, one_line, trim, visible_chars};
 
 /// Longest target of a link that is written, in bytes. A longer one is cut: a page may repeat it in each paragraph.
 const MAX_TARGET: usize = 2048;
@@ -210,7 +210,7 @@ impl Inline {
         self.text.push_str("](");
         self.text.push_str(&link.target);
         self.text.push(')');
-        link.text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        link.text = on_one_line(&text);
         link.range.end = self.text.len();
         if space {
             self.text.push(' ');
@@ -355,7 +355,7 @@ impl LayerWriter {
 
     /// Counts the characters of a text that are not in the layer, without white space.
     pub fn drop(&mut self, reason: DropReason, text: &str) {
-        let chars = text.chars().filter(|c| !c.is_whitespace()).count() as u64;
+        let chars = visible_chars(text);
         if chars == 0 {
             return;
         }
@@ -774,7 +774,7 @@ fn longest_run(text: &str, c: char) -> usize {
 
 /// Returns a target on one line that is not too long.
 fn short(target: &str) -> Cow<'_, str> {
-    let line = target.contains(char::is_whitespace).then(|| target.split_whitespace().collect::<Vec<_>>().join(" "));
+    let line = target.contains(char::is_whitespace).then(|| on_one_line(target));
     let target = line.map_or(Cow::Borrowed(target), Cow::Owned);
     if target.len() <= MAX_TARGET {
         return target;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
 use serde_json::Value;
 
 use super::super::flow::{Flow, Mark, Piece, Table};
@@ -564,7 +564,7 @@ impl Content {
     fn piece(&mut self, text: Inline, heading: Option<u8>, code: bool, title: bool) -> Piece {
         if title {
             if self.title.is_none() && !text.is_blank() {
-                self.title = Some(text.as_str().split_whitespace().collect::<Vec<_>>().join(" "));
+                self.title = Some(on_one_line(text.as_str()));
             }
             return Piece::Heading(1, text);
         }

@@ -8,13 +8,12 @@ mod content;
 mod styles;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::LayerWriter;
+use chunkmill_text::document::{LayerWriter, ReadSettings};
 
 use self::content::{Content, FORMAT};
 use self::styles::Styles;
 use crate::package::Package;
 use crate::package::xml::{Event, Xml};
-use crate::settings::ReadSettings;
 
 /// Reads an `OpenDocument` file.
 pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettings) -> Result<(), Skip> {

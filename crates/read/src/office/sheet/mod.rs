@@ -11,7 +11,7 @@ mod tables;
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, ReadSettings};
 use serde_json::Value;
 
 use self::dates::Kind;
@@ -19,7 +19,6 @@ pub(super) use self::range::{MAX_COLUMNS, MAX_ROWS};
 pub(super) use self::tables::Tables;
 use crate::package::Package;
 use crate::package::xml::{Event, Tag, Xml};
-use crate::settings::ReadSettings;
 
 const FORMAT: &str = "a spreadsheet";
 

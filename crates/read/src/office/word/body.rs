@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
 
 use super::super::flow::{Mark, Piece, Table};
 use super::super::line::{Line, Look, is_monospaced, raised};
@@ -540,7 +540,7 @@ impl<'s> Body<'s> {
             Role::Contents => return pieces,
             Role::Title => {
                 if self.rest.title.is_none() && !text.is_blank() {
-                    self.rest.title = Some(text.as_str().split_whitespace().collect::<Vec<_>>().join(" "));
+                    self.rest.title = Some(on_one_line(text.as_str()));
                 }
                 Piece::Heading(1, text)
             }

@@ -11,14 +11,13 @@ mod symbols;
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings};
 
 use self::body::{Body, FORMAT, NoteKind, NoteUse};
 use self::styles::{Lists, Styles};
 use super::flow::{Flow, Piece};
 use crate::package::xml::{Event, Xml};
 use crate::package::{Package, Relations};
-use crate::settings::ReadSettings;
 
 /// Parts that are not read, by the kind of the relation to them.
 const LEFT_OUT: [(&str, DropReason); 3] =

@@ -73,7 +73,7 @@ impl Normalizer<'_> {
     pub fn normalize(&self, document: &Document, repeats: &Repeats, range: Range<usize>) -> String {
         let parts = parts(document, repeats, range);
         let mut text = if self.whitespace {
-            let mut cleaner = Cleaner::new(matches!(document.format, Format::Markdown | Format::Written(_)));
+            let mut cleaner = Cleaner::new(document.format.is_like_markdown());
             for part in &parts {
                 match part {
                     ContentPart::Text(text) => cleaner.prose(&self.redacted(text)),
@@ -230,7 +230,7 @@ fn edited<'t>(text: &'t str, range: &Range<usize>, edits: &[Edit]) -> Cow<'t, st
 }
 
 fn clean(cleaner: &mut Cleaner, document: &Document, range: &Range<usize>, edits: &[Edit]) {
-    if !matches!(document.format, Format::Markdown | Format::Text | Format::Written(_)) {
+    if document.format != Format::Text && !document.format.is_like_markdown() {
         cleaner.code(&edited(&document.text, range, edits));
         return;
     }

@@ -1,3 +1,0 @@
-//! The settings of readers.
-
-pub use chunkmill_text::document::{HtmlPart, ReadSettings};
