@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, Endpoint};
 use crate::chunk::{Settings, Spec};
-use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
+use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root, RowColumns};
 use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
@@ -111,6 +111,11 @@ settings! {
         pub include: Globs = "GLOB,…", Words("all documents"), Documents;
         /// Skip the files that match one of these globs.
         pub exclude: Globs = "GLOB,…", Hidden, Documents;
+        /// Make each row of a table a document, whose text is in this column: tables in Parquet, JSON lines, CSV and TSV. The other columns are
+        /// its metadata.
+        pub text_column: String = "NAME", Words("none: a table is one document, or none"), Documents;
+        /// The column that names the rows of a table. Without one, they have numbers.
+        pub id_column: String = "NAME", Words("none"), Documents;
         /// Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;
         /// Quarantine files larger than this.
@@ -567,13 +572,22 @@ impl Options {
             let wrong = |problem| Error::setting(origin, problem, "name a folder that exists, or a hub id");
             name.map(|name| name.parse::<ModelRef>().map_err(wrong)).transpose()
         };
+        if let Some(id) = self.corpus.id_column.as_ref().filter(|_| self.corpus.text_column.is_none()) {
+            return Err(Error::setting(
+                "id-column",
+                format!("`{id}` names rows only with --text-column"),
+                "name the column with the texts: --text-column NAME",
+            ));
+        }
+        let rows = self.corpus.text_column.map(|text| RowColumns { text, id: self.corpus.id_column });
         Ok(Config {
             filter: Filter::new(
                 &self.corpus.include.unwrap_or_default().0,
                 &self.corpus.exclude.unwrap_or_default().0,
                 self.corpus.hidden.unwrap_or(true),
                 self.corpus.max_file_size.unwrap_or(DEFAULT_MAX_BYTES),
-            )?,
+            )?
+            .with_rows(rows)?,
             admission: Admission {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),

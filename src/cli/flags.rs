@@ -53,6 +53,8 @@ flags! {
     pub(super) struct CorpusFlags of CorpusOptions;
     /// Flags that decide which documents are admitted.
     pub(super) struct AdmissionFlags of CorpusOptions["security", "allow_blocked", "html", "notebook_outputs", "text_growth", "document_memory"];
+    /// Flags that decide how a document is read.
+    pub(super) struct ReadFlags of CorpusOptions["text_column", "id_column", "html", "notebook_outputs", "text_growth"];
     /// Flags for chunking.
     pub(super) struct ChunkFlags of Settings;
     /// Flags that choose the model.

@@ -213,6 +213,17 @@ fn globs_are_those_of_gitignore_and_those_that_match_nothing_are_named() {
 }
 
 #[test]
+fn a_glob_that_takes_the_file_that_was_named_is_no_mistake() {
+    let home = folder(&[("a.md", "# A\n\nwords\n")]);
+    let (_, err) = ok(home.path(), &["chunk", "a.md", "--include", "*.md"]);
+    assert_eq!(err, "");
+    let (_, err) = ok(home.path(), &["index", "a.md", "-o", "out", "--embedder", "fake", "--quiet"]);
+    assert_eq!(err, "");
+    let (_, err) = ok(home.path(), &["verify", "out", "--corpus", "a.md", "--quiet"]);
+    assert_eq!(err, "");
+}
+
+#[test]
 fn sizes_that_were_not_set_and_were_adjusted_are_said() {
     let home = folder(&[("a.md", "# A\n\nwords\n")]);
     let said = |args: &[&str]| ok(home.path(), &[&["chunk", "a.md"], args].concat()).1;

@@ -23,6 +23,7 @@
 //! | `readers` | Do other people's Parquet readers read a dataset? |
 //! | `shards` | Do shards and their commit make the dataset of a single run? |
 //! | `snapshots` | Does the next run rebuild only what changed? |
+//! | `table_rows` | Are rows of tables documents like others? |
 //! | `untrusted` | What can files that somebody else made do? Nothing. |
 //! | `verify` | Does `verify` find and name all that is wrong? |
 
@@ -45,5 +46,6 @@ mod other_formats;
 mod readers;
 mod shards;
 mod snapshots;
+mod table_rows;
 mod untrusted;
 mod verify;

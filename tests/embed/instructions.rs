@@ -286,6 +286,7 @@ mod counting {
                     map: SourceMap::default(),
                     hash: String::new(),
                     bytes: text.len() as u64,
+                    metadata: serde_json::Map::new(),
                     structure: None,
                 };
                 drop(std::hint::black_box(Document::parse(origin.clone(), layer)));

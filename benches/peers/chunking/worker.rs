@@ -46,6 +46,7 @@ fn parsed(origin: &Origin, text: &Text) -> Document {
         map: SourceMap::default(),
         hash: String::new(),
         bytes: text.text.len() as u64,
+        metadata: serde_json::Map::new(),
         structure: None,
     };
     Document::parse(origin.clone(), layer)

@@ -74,3 +74,5 @@ mod format;
 
 pub use chunkmill_text::document::{HtmlPart, ReadSettings};
 pub use format::{ReadFormat, read};
+#[cfg(feature = "table")]
+pub use table::rows;

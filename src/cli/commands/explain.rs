@@ -9,7 +9,7 @@ use super::chunk::{load_counter, model_counter};
 use super::compare;
 use crate::chunk::{self, Chunk};
 use crate::cli::args::ConfigArgs;
-use crate::cli::flags::{ChunkFlags, ModelFlags};
+use crate::cli::flags::{ChunkFlags, ModelFlags, ReadFlags};
 use crate::cli::line::{Line, Look};
 use crate::cli::output::{print, print_json, print_line, print_prose};
 use crate::cli::start::warn_of_settings;
@@ -32,8 +32,10 @@ const EXAMPLES: &str = "Examples:\n\
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The file to explain
+    /// The file to explain; of a table whose rows are documents, FILE#ROW
     file: std::path::PathBuf,
+    #[command(flatten)]
+    read: ReadFlags,
     #[command(flatten)]
     chunking: ChunkFlags,
     #[command(flatten)]
@@ -88,7 +90,8 @@ struct ChunkExplanation<'a> {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    let flags = Options { chunking: args.chunking.0, embedding: args.model.0, ..Options::default() };
+    let flags =
+        Options { corpus: args.read.0, chunking: args.chunking.0, embedding: args.model.0, ..Options::default() };
     let config = args.config.resolve(flags)?;
     warn_of_settings(&config);
     let document = read(&args.file, &config)?;
@@ -158,11 +161,19 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
     if file.is_dir() {
         return Err(wrong("is a folder".to_owned()));
     }
-    let found = corpus::discover(&[Root::new(file)], &config.filter, &[])?;
-    if let Some(passed_over) = found.quarantined.first() {
+    // A row of a table is named by the table, `#` and the row.
+    let name = file.to_string_lossy();
+    let row = name.split_once('#').filter(|_| config.filter.rows().is_some() && !file.exists());
+    let found = corpus::discover(&[Root::new(row.map_or(file, |(table, _)| Path::new(table)))], &config.filter, &[])?;
+    let is_it = |path: &str| row.is_none_or(|(_, row)| path.split_once('#').is_some_and(|(_, other)| other == row));
+    if let Some(passed_over) = found.quarantined.iter().find(|document| is_it(&document.path)) {
         return Err(wrong(passed_over.reason.to_string()));
     }
-    let source = found.sources.into_iter().next().ok_or_else(|| wrong("was not found".to_owned()))?;
+    if let (None, [first, _, ..]) = (row, &found.sources[..]) {
+        return Err(wrong(format!("is a table of documents; name one of them, such as `{}`", first.origin.path)));
+    }
+    let source = found.sources.into_iter().find(|source| is_it(&source.origin.path));
+    let source = source.ok_or_else(|| wrong("was not found".to_owned()))?;
     let (origin, layer) =
         corpus::read(source, &config.admission.read).map_err(|passed_over| wrong(passed_over.reason.to_string()))?;
     Ok(Document::parse(origin, layer))

@@ -8,10 +8,12 @@
 //! only the folders of version control systems are skipped. A root may be in an object store, where the same rules
 //! apply.
 
+mod batch;
 mod ignored;
 mod list;
 mod others;
 mod own;
+mod rows;
 mod special;
 
 use std::cell::RefCell;
@@ -31,16 +33,19 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::storage::{Entry, Location};
+pub(crate) use batch::{checked, safely};
 use ignored::{IgnoreRules, RULES};
 pub use list::NameList;
 pub use others::OtherFiles;
 use own::{own_folder, told_by};
+pub use rows::RowColumns;
+use rows::{TableRow, is_table};
 use special::{special, special_at, special_rules};
 
 /// Formats that are data more often than documents: they are read, but not by default.
 const DATA: [&str; 1] = ["csv"];
 
-/// Returns the globs of the files that are documents by default.
+/// Returns the globs of the files that are documents by default. Tables whose rows are documents need no globs of their own.
 pub fn default_include() -> Vec<String> {
     let texts = Format::EXTENSIONS.iter().filter(|(format, _)| matches!(format, Format::Markdown | Format::Text));
     let read = ReadFormat::ALL.iter().filter(|format| !DATA.contains(&format.name));
@@ -121,6 +126,8 @@ pub struct Filter {
     named: Vec<(String, Gitignore)>,
     hidden: bool,
     max_bytes: u64,
+    /// The columns of tables whose rows are documents.
+    rows: Option<RowColumns>,
 }
 
 impl Filter {
@@ -143,7 +150,32 @@ impl Filter {
         let named = include.iter().map(alone).collect::<Result<_>>()?;
         let default = default_include();
         let include = if include.is_empty() { &default } else { include };
-        Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)?, named, hidden, max_bytes })
+        let (include, exclude) = (globs("include", include)?, globs("exclude", exclude)?);
+        Ok(Self { include, exclude, named, hidden, max_bytes, rows: None })
+    }
+
+    /// Makes each row of a table a document. Without globs of its own, the filter then takes tables too.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn with_rows(self, rows: Option<RowColumns>) -> Result<Self> {
+        if let Some(RowColumns { text, id: Some(id) }) =
+            rows.as_ref().filter(|rows| rows.id.as_ref() == Some(&rows.text))
+        {
+            let help = "name the column with the ids of the documents, or leave it out: rows have numbers";
+            return Err(Error::setting("id-column", format!("`{id}` is the column with the text, `{text}`"), help));
+        }
+        let mut include = self.include;
+        if rows.is_some() && self.named.is_empty() {
+            let tables = Format::TABLES.iter().map(|extension| format!("*.{extension}"));
+            include = globs("include", &default_include().into_iter().chain(tables).collect::<Vec<_>>())?;
+        }
+        Ok(Self { include, rows, ..self })
+    }
+
+    /// Returns the columns of tables whose rows are documents.
+    pub fn rows(&self) -> Option<&RowColumns> {
+        self.rows.as_ref()
     }
 }
 
@@ -229,10 +261,12 @@ pub struct Source {
     pub is_root: bool,
     /// Size in bytes when it was found.
     pub bytes: u64,
+    /// The row of a table that it is.
+    row: Option<TableRow>,
 }
 
 impl Source {
-    /// Returns the path to read it from.
+    /// Returns the path to read it from. That of a row is the path of its table, `#` and the row.
     pub fn file(&self) -> PathBuf {
         if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.origin.path) }
     }
@@ -321,10 +355,14 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
         match entry.filter(|entry| !entry.is_folder) {
             // A file that the user names is a document, whatever its name.
             Some(file) => {
-                let name = root.location.path().file_name().unwrap_or(canonical.as_os_str());
-                found.add(place, &file, name.to_str(), filter);
+                let name = root.location.path().file_name().unwrap_or(canonical.as_os_str()).to_str();
+                // A glob that would take it is not a mistake.
+                if let Some(name) = name {
+                    selection.choose(name);
+                }
+                found.add(place, &file, name, filter)?;
             }
-            None if !is_here => list(place, &selection, &except, &mut found).map_err(absent)?,
+            None if !is_here => list(place, &selection, &except, &mut found)?,
             None => walk(place, &selection, &except, &mut found)?,
         }
         if let Some(once) = &mut once {
@@ -539,7 +577,7 @@ fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
                     Ok(metadata) => {
                         let modified = metadata.modified().ok();
                         let entry = Entry { path: path.to_owned(), is_folder: false, bytes: metadata.len(), modified };
-                        found.add(place, &entry, name.as_deref(), filter);
+                        found.add(place, &entry, name.as_deref(), filter)?;
                     }
                     Err(error) => found.quarantine(root, shown(), Skip::Unreadable(error)),
                 },
@@ -563,26 +601,22 @@ fn walk(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
 }
 
 /// Finds the documents below a root in an object store, by the same rules as [`walk`]; there are no links.
-fn list(
-    place: &RootPlace<'_>,
-    selection: &Selection<'_>,
-    except: &[PathBuf],
-    found: &mut Discovery,
-) -> std::io::Result<()> {
+fn list(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], found: &mut Discovery) -> Result<()> {
     let (root, storage, filter) = (place.canonical.path(), place.canonical.storage(), selection.filter);
-    let entries = storage.files_below(root)?;
+    let failed = |error: std::io::Error| absent(place.root, &error);
+    let entries = storage.files_below(root).map_err(failed)?;
     let is_rule = |entry: &&Entry| RULES.contains(&&*entry.name());
     let rules: Vec<PathBuf> = entries.iter().filter(is_rule).map(|entry| entry.path.clone()).collect();
     let mut ignored = IgnoreRules::new(root, filter.hidden);
     for (path, text) in rules.iter().zip(storage.read_all(&rules)) {
-        ignored.add(path, &String::from_utf8_lossy(&text?));
+        ignored.add(path, &String::from_utf8_lossy(&text.map_err(failed)?));
     }
     let mut except = except.to_vec();
     for (entry, own) in entries.iter().filter_map(|entry| Some((entry, told_by(&entry.name())?))) {
         let folder = entry.path.parent().filter(|folder| *folder != root);
         let folder = folder.filter(|folder| !except.iter().any(|known| folder.starts_with(known)));
         if let Some(folder) = folder
-            && own.is_told_by(storage.open(&entry.path)?)
+            && own.is_told_by(storage.open(&entry.path).map_err(failed)?)
         {
             own.tell(folder);
             except.push(folder.to_owned());
@@ -596,7 +630,7 @@ fn list(
             continue;
         }
         match selection.choose(&name) {
-            Choice::Take => found.add(place, entry, Some(&name), filter),
+            Choice::Take => found.add(place, entry, Some(&name), filter)?,
             Choice::Other => found.others.add(&name),
             Choice::Exclude => {}
         }
@@ -643,17 +677,35 @@ impl Discovery {
         self.quarantine(root, relative.to_string_lossy().into_owned(), reason);
     }
 
-    fn add(&mut self, place: &RootPlace<'_>, file: &Entry, name: Option<&str>, filter: &Filter) {
+    fn add(&mut self, place: &RootPlace<'_>, file: &Entry, name: Option<&str>, filter: &Filter) -> Result<()> {
         let root = place.root;
         let Some(name) = name else {
-            return self.quarantine(root, file.name(), Skip::Name);
+            self.quarantine(root, file.name(), Skip::Name);
+            return Ok(());
         };
-        if file.bytes > filter.max_bytes {
-            let reason = Skip::TooLarge { bytes: file.bytes, limit: filter.max_bytes };
-            return self.quarantine(root, name.to_owned(), reason);
+        if let Some(columns) = filter.rows.as_ref().filter(|_| is_table(name)) {
+            let (rows, broken) = rows::rows(place.canonical.storage(), &file.path, columns, filter.max_bytes)?;
+            for (row, text) in rows {
+                let name = format!("{name}#{row}");
+                match text {
+                    Ok(row) => self.found(place, file, &name, row.bytes(), Some(row)),
+                    Err(reason) => self.quarantine(root, name, reason),
+                }
+            }
+            if let Some(reason) = broken {
+                self.quarantine(root, name.to_owned(), reason);
+            }
+        } else if file.bytes > filter.max_bytes {
+            self.quarantine(root, name.to_owned(), Skip::TooLarge { bytes: file.bytes, limit: filter.max_bytes });
+        } else {
+            self.found(place, file, name, file.bytes, None);
         }
+        Ok(())
+    }
+
+    fn found(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, bytes: u64, row: Option<TableRow>) {
         let path: Arc<str> = name.into();
-        let doc_id = root.doc_id(name);
+        let doc_id = place.root.doc_id(name);
         let origin = Origin {
             doc_id: if *doc_id == *path { Arc::clone(&path) } else { doc_id.into() },
             collection: Arc::clone(&place.collection),
@@ -663,8 +715,10 @@ impl Discovery {
         self.sources.push(Source {
             origin,
             root: Arc::clone(&place.canonical),
-            is_root: file.path == place.canonical.path(),
-            bytes: file.bytes,
+            // The path of a row is more than that of its table.
+            is_root: row.is_none() && file.path == place.canonical.path(),
+            bytes,
+            row,
         });
     }
 }
@@ -692,14 +746,15 @@ impl From<Source> for FetchedDocument {
 pub fn fetch(sources: &[Source]) -> Result<Vec<FetchedDocument>> {
     let mut documents: Vec<FetchedDocument> = sources.iter().cloned().map(FetchedDocument::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
-    for Source { root, .. } in sources {
+    for Source { root, .. } in sources.iter().filter(|source| source.row.is_none()) {
         if root.is_in_object_store() && !roots.iter().any(|known| Arc::ptr_eq(known, root)) {
             roots.push(root);
         }
     }
     for root in roots {
+        let is_here = |source: &Source| source.row.is_none() && Arc::ptr_eq(&source.root, root);
         let mut here: Vec<&mut FetchedDocument> =
-            documents.iter_mut().filter(|document| Arc::ptr_eq(&document.source.root, root)).collect();
+            documents.iter_mut().filter(|document| is_here(&document.source)).collect();
         let files: Vec<PathBuf> = here.iter().map(|document| document.source.file()).collect();
         for (document, bytes) in here.iter_mut().zip(root.storage().read_all(&files)) {
             document.bytes = match bytes {
@@ -730,6 +785,13 @@ impl FetchedDocument {
     /// A [`Skip`], with the origin, if the file cannot be read, and those of [`layer`].
     pub fn read(self, settings: &ReadSettings) -> Result<(Origin, Layer), QuarantinedDocument> {
         let Self { source, bytes } = self;
+        if let Some(row) = &source.row {
+            return match row.layer(&source.origin.path) {
+                Ok(Ok(layer)) => Ok((source.origin, layer)),
+                Ok(Err(Refusal { reason, hash })) => Err(QuarantinedDocument::of(source.origin, reason, Some(hash))),
+                Err(error) => Err(QuarantinedDocument::of(source.origin, Skip::Unreadable(error), None)),
+            };
+        }
         match bytes.unwrap_or_else(|| source.root.storage().read(&source.file())) {
             Ok(bytes) => layer(source.origin, bytes, settings),
             Err(error) => Err(QuarantinedDocument::of(source.origin, Skip::Unreadable(error), None)),
@@ -737,8 +799,11 @@ impl FetchedDocument {
     }
 
     /// Returns the BLAKE3 hash of its bytes in hexadecimal, or `None` if they cannot be read. They need not fit
-    /// into memory.
+    /// into memory. That of a row is of its metadata and its text.
     pub fn hash(&self) -> Option<String> {
+        if let Some(row) = &self.source.row {
+            return row.hash().ok();
+        }
         let mut hasher = blake3::Hasher::new();
         match &self.bytes {
             Some(bytes) => hasher.update(bytes.as_ref().ok()?),

@@ -4,36 +4,27 @@
 //! job would write for files of the same names and bytes. Columns that are not read are copied to each chunk of
 //! their row. A row that cannot be chunked produces one row with the reason, so neither it nor the rows after it
 //! are lost.
-//!
-//! The values of a table are checked before anything reads them: readers of Parquet do not check that text is UTF-8,
-//! and the C interface checks nothing.
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow::array::{Array, ArrayData, ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array, make_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array};
 use arrow::compute::{can_cast_types, cast, take};
-use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit, UInt64Type, UnionMode};
+use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
-use chunkmill_base::error::{Error, Result, Skip, caught};
+use chunkmill_base::error::{Error, Result, Skip};
 use chunkmill_embed::{Batcher, EmbeddingResult, EmbeddingType, Representation, Role};
 use chunkmill_text::document::{DEFAULT_COLLECTION, Origin};
 use rayon::prelude::*;
 
 use super::prepare::{Cut, PreparedDocument, Recipe};
-use crate::corpus::{self, DEFAULT_MAX_BYTES};
+use crate::corpus::{self, DEFAULT_MAX_BYTES, checked, safely};
 use crate::dataset::{ChunkRow, batches, chunks_batch, chunks_schema};
 
 /// Bytes of texts that are chunked together and become one batch.
 const BLOCK_BYTES: usize = 1 << 20;
-
-/// Bytes into which a column of a batch may unpack.
-const MOST_UNPACKED: u64 = 2 << 30;
-
-/// Number of rows that a batch may have though nothing in it is stored for them, as in a column of nulls.
-const ROWS_WITHOUT_BYTES: usize = 1 << 16;
 
 /// Name of the column with the reason why a row has no chunks.
 const ERROR: &str = "error";
@@ -116,7 +107,7 @@ impl<'a> TableFilter<'a> {
         mut emit: impl FnMut(&RecordBatch) -> Result<()>,
     ) -> Result<usize> {
         let failed = |error: ArrowError| unusable(error.to_string(), "see which columns `chunkmill filter` reads");
-        check(batch, &self.input).map_err(failed)?;
+        checked(batch, &self.input.read()).map_err(failed)?;
         let cells = safely(|| Cells::of(batch, &self.input)).map_err(failed)?;
         let (mut start, mut errors) = (0, 0);
         while start < batch.num_rows() {
@@ -271,6 +262,11 @@ impl InputColumns {
         let others = (0..table.fields().len()).filter(|at| !read.contains(&Some(*at))).collect();
         Ok(Self { doc_id, text, collection, path, modified_time, others })
     }
+
+    /// Returns the columns whose values are read as text.
+    fn read(&self) -> Vec<usize> {
+        [Some(self.doc_id), Some(self.text), self.collection, self.path].into_iter().flatten().collect()
+    }
 }
 
 /// The columns that are read from a batch, each converted to the type that is needed.
@@ -324,94 +320,6 @@ impl Cells {
         };
         Ok((origin, text))
     }
-}
-
-/// Runs code of the Arrow library on values of others.
-fn safely<T>(work: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
-    caught(work).unwrap_or_else(|panic| Err(ArrowError::ComputeError(panic)))
-}
-
-/// Checks everything that code behind this line takes for granted: text is UTF-8, offsets, lengths and keys are in
-/// range, and a batch does not unpack into far more than it is.
-fn check(batch: &RecordBatch, input: &InputColumns) -> Result<(), ArrowError> {
-    let invalid = |at: usize, problem: &dyn std::fmt::Display| {
-        ArrowError::InvalidArgumentError(format!("column `{}`: {problem}", batch.schema().field(at).name()))
-    };
-    for (at, column) in batch.columns().iter().enumerate() {
-        safely(|| valid(&column.to_data())).map_err(|error| invalid(at, &error))?;
-    }
-    let (rows, held) = (batch.num_rows(), batch.column(input.doc_id).get_buffer_memory_size());
-    if rows > held.saturating_mul(8).saturating_add(ROWS_WITHOUT_BYTES) {
-        return Err(invalid(input.doc_id, &format!("{rows} rows in {held} bytes are too many")));
-    }
-    let read = [Some(input.doc_id), Some(input.text), input.collection, input.path];
-    for at in read.into_iter().flatten() {
-        let bytes = safely(|| unpacked(batch.column(at))).map_err(|error| invalid(at, &error))?;
-        if bytes > MOST_UNPACKED {
-            return Err(invalid(at, &format!("unpacks into {bytes} bytes; make smaller batches")));
-        }
-    }
-    Ok(())
-}
-
-/// Checks the values of an array and of those inside it.
-fn valid(data: &ArrayData) -> Result<(), ArrowError> {
-    // Looks at the ends of the offsets before at anything between them.
-    data.validate()?;
-    data.validate_full()?;
-    unions(data)
-}
-
-/// Checks the kinds and places of the values of unions, which the library does not do.
-fn unions(data: &ArrayData) -> Result<(), ArrowError> {
-    if let DataType::Union(fields, mode) = data.data_type() {
-        let of = |row: usize| {
-            let kind = data.buffers().first()?.get(data.offset() + row)?.cast_signed();
-            let child = &data.child_data()[fields.iter().position(|(known, _)| known == kind)?];
-            let place = match mode {
-                UnionMode::Sparse => row,
-                UnionMode::Dense => {
-                    let places = data.buffers().get(1)?.get(size_of::<i32>() * (data.offset() + row)..)?;
-                    usize::try_from(i32::from_le_bytes(*places.first_chunk()?)).ok()?
-                }
-            };
-            (place < child.len()).then_some(())
-        };
-        if let Some(row) = (0..data.len()).find(|&row| of(row).is_none()) {
-            return Err(ArrowError::InvalidArgumentError(format!(
-                "the value of row {row} is in no array of the union"
-            )));
-        }
-    }
-    data.child_data().iter().try_for_each(unions)
-}
-
-/// Returns how many bytes the texts of a column have when each is written out.
-fn unpacked(column: &ArrayRef) -> Result<u64, ArrowError> {
-    let lengths = |values: &ArrayRef| -> Result<Vec<u64>, ArrowError> {
-        let values = cast(values, &DataType::LargeBinary)?;
-        Ok(values.as_binary::<i64>().offsets().lengths().map(|length| length as u64).collect())
-    };
-    let rows = column.len() as u64;
-    Ok(match column.data_type() {
-        DataType::Dictionary(..) => {
-            let column = column.as_any_dictionary();
-            let (values, keys) = (lengths(column.values())?, cast(column.keys(), &DataType::UInt64)?);
-            let length =
-                |key: u64| usize::try_from(key).ok().and_then(|key| values.get(key)).copied().unwrap_or_default();
-            keys.as_primitive::<UInt64Type>().iter().flatten().map(length).fold(0, u64::saturating_add)
-        }
-        DataType::Utf8View => column.as_string_view().iter().flatten().map(|text| text.len() as u64).sum(),
-        DataType::BinaryView => column.as_binary_view().iter().flatten().map(|text| text.len() as u64).sum(),
-        DataType::RunEndEncoded(..) => {
-            let data = column.to_data();
-            let values = data.child_data().get(1).cloned().map(make_array);
-            let longest = values.map(|values| lengths(&values)).transpose()?.and_then(|all| all.into_iter().max());
-            rows.saturating_mul(longest.unwrap_or_default())
-        }
-        // As it is, or refused before.
-        _ => 0,
-    })
 }
 
 /// Returns how many bytes the value of a row takes.

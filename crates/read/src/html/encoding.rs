@@ -41,7 +41,14 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     if known.is_none() {
         about.flags.push("guessed_encoding");
     }
-    Ok(Layer { text, map, hash, bytes: bytes.len() as u64, structure: Some(Box::new(about)) })
+    Ok(Layer {
+        text,
+        map,
+        hash,
+        bytes: bytes.len() as u64,
+        metadata: serde_json::Map::new(),
+        structure: Some(Box::new(about)),
+    })
 }
 
 /// Returns whether bytes are UTF-8. ISO-2022-JP is ASCII with escapes.

@@ -85,6 +85,15 @@ fn means(mut rows: Rows<'_>, text: &str) -> Result<Vec<usize>, Skip> {
     Ok(sums.into_iter().map(|sum| sum / count.max(1)).collect())
 }
 
+/// Returns the rows of a table, the first with the names of its columns, each with the texts of its cells.
+pub fn rows(text: &str) -> impl Iterator<Item = Vec<String>> {
+    let mut uncounted = LayerWriter::new("csv", 0);
+    let (start, delimiter) = head(text, &mut uncounted);
+    let mut rows = Rows::new(text, delimiter, start);
+    let mut cells = Vec::new();
+    std::iter::from_fn(move || rows.next(&mut cells).then(|| cells.iter().map(|cell| cell.text(text)).collect()))
+}
+
 struct Table<'t, 'w> {
     text: &'t str,
     delimiter: char,

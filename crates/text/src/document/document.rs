@@ -123,7 +123,7 @@ impl Document {
     /// Parses a document and leaves out anything there is no room for.
     fn read(origin: Origin, layer: Layer, room: &mut Room) -> Self {
         room.take_text(&layer.text);
-        let Layer { text, map, hash, bytes, mut structure } = layer;
+        let Layer { text, map, hash, bytes, metadata, mut structure } = layer;
         let (places, dropped, source_lines) = structure.as_deref_mut().map_or_else(Default::default, |read| {
             (std::mem::take(&mut read.places), std::mem::take(&mut read.dropped), std::mem::take(&mut read.lines))
         });
@@ -162,6 +162,7 @@ impl Document {
             Format::Code(language) => code::parse(&text, scan, language, room),
         };
         flags.append(&mut parsed.flags);
+        front.add(metadata);
         // The sections of a page have the names that it gives them, and no others.
         if !matches!(format, Format::Markdown | Format::Written("html")) {
             let mut slugger = anchor::Slugger::default();

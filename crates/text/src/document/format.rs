@@ -57,12 +57,19 @@ impl Format {
         (Self::Code(Language::Cpp), &["cc", "cpp", "cxx", "hpp", "hh", "hxx"]),
     ];
 
-    /// Returns the format of a file, by its extension; plain text if the extension is unknown.
+    /// The extensions of tables whose rows may be documents, in lower case.
+    pub const TABLES: [&'static str; 5] = ["parquet", "jsonl", "ndjson", "csv", "tsv"];
+
+    /// Returns the format of a file, by its extension; plain text if the extension is unknown. A row of a table is named
+    /// `table.csv#row`; its text is Markdown if the row has no extension that is known.
     #[must_use]
     pub fn of_path(path: &str) -> Self {
-        let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-        let known = Self::EXTENSIONS.iter().find(|(_, extensions)| extensions.contains(&&*extension));
-        known.map_or(Self::Text, |(format, _)| *format)
+        let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        let own = extension(path).unwrap_or_default();
+        let known = Self::EXTENSIONS.iter().find(|(_, extensions)| extensions.contains(&&*own));
+        let is_table = |(at, _)| extension(&path[..at]).is_some_and(|table| Self::TABLES.contains(&&*table));
+        let unknown = || if path.match_indices('#').any(is_table) { Self::Markdown } else { Self::Text };
+        known.map_or_else(unknown, |(format, _)| *format)
     }
 
     /// Returns whether a text is laid out like Markdown, by its author or by a reader.

@@ -2,6 +2,7 @@
 //! this door, whatever its format and encoding: as the file has it, or as a reader of another format wrote it.
 
 use chunkmill_base::error::Skip;
+use serde_json::{Map, Value};
 
 use super::encoding::decode;
 use super::format::Format;
@@ -23,6 +24,9 @@ pub struct Layer {
     pub hash: String,
     /// Size of the file in bytes.
     pub bytes: u64,
+    /// Anything else that is known of the document from where it was found: the other columns of a table's row. Its front
+    /// matter comes first.
+    pub metadata: Map<String, Value>,
     /// The structure of the text, if a reader wrote it. Otherwise the text is the file's own and is parsed.
     pub structure: Option<Box<Structure>>,
 }
@@ -49,7 +53,7 @@ impl Layer {
             return Err(Refusal { reason: Skip::TooLarge { bytes: size, limit: MAX_BYTES }, hash });
         }
         match decode(bytes, Format::of_path(path)) {
-            Ok((text, map)) => Ok(Self { text, map, hash, bytes: size, structure: None }),
+            Ok((text, map)) => Ok(Self { text, map, hash, bytes: size, metadata: Map::new(), structure: None }),
             Err(reason) => Err(Refusal { reason, hash }),
         }
     }
@@ -59,7 +63,7 @@ impl From<String> for Layer {
     /// Returns the layer of a text that is not a file: that of a UTF-8 file with this text.
     fn from(text: String) -> Self {
         let (hash, bytes) = (hash(text.as_bytes()), text.len() as u64);
-        Self { text, map: SourceMap::default(), hash, bytes, structure: None }
+        Self { text, map: SourceMap::default(), hash, bytes, metadata: Map::new(), structure: None }
     }
 }
 

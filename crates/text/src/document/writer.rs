@@ -620,7 +620,14 @@ impl LayerWriter {
         self.structure.lines = starts.map(|at| source.map.place(&source.text, &(at..at)).start).collect();
         let map = SourceMap::of_stretches(stretches.collect(), source.map.width());
         let structure = Some(Box::new(self.structure));
-        Ok(Layer { text: self.text, map, hash: source.hash.clone(), bytes: source.bytes, structure })
+        Ok(Layer {
+            text: self.text,
+            map,
+            hash: source.hash.clone(),
+            bytes: source.bytes,
+            metadata: source.metadata.clone(),
+            structure,
+        })
     }
 
     fn open(&mut self, kind: BlockKind, first: Option<String>, rest: String, tight: bool) {

@@ -57,7 +57,7 @@ pub struct Verification {
 pub fn verify(root: &Location, corpus: Option<&[Root]>) -> Result<Verification> {
     let dataset = Dataset::open(root)?;
     let manifest = dataset.manifest();
-    let sources = corpus.map(|roots| sources(roots, root)).transpose()?;
+    let sources = corpus.map(|roots| sources(roots, manifest, root)).transpose()?;
     let mut findings = Findings::new(root);
     let Texts { card, quarantine } = &manifest.texts;
     let pending = commit::pending(root).ok().flatten();
@@ -129,8 +129,8 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
 
 /// Returns all documents of a corpus by id, whatever settings chose them. Indexed documents are looked up here,
 /// and a document that is not indexed is not reported as missing.
-fn sources(roots: &[Root], out: &Location) -> Result<HashMap<String, Source>> {
-    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?;
+fn sources(roots: &[Root], manifest: &Manifest, out: &Location) -> Result<HashMap<String, Source>> {
+    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?.with_rows(manifest.rows.clone())?;
     let found = corpus::discover(roots, &filter, std::slice::from_ref(out))?;
     Ok(found.sources.into_iter().map(|source| (source.origin.doc_id.to_string(), source)).collect())
 }

@@ -69,9 +69,33 @@ impl FrontMatter {
         self.title.is_some() || self.metadata.keys().any(described)
     }
 
+    /// Adds values that were found elsewhere. Where both have one, its own stays.
+    pub(super) fn add(&mut self, values: Map<String, Value>) {
+        let Self { title, tags, aliases, metadata } = Self::from(values);
+        self.title = self.title.take().or(title);
+        self.tags.extend(tags);
+        self.aliases.extend(aliases);
+        for (key, value) in metadata {
+            self.metadata.entry(key).or_insert(value);
+        }
+    }
+
     /// Takes a text or a number out of the metadata.
     pub(super) fn take(&mut self, key: &str) -> Option<String> {
         take(&mut self.metadata, key)
+    }
+}
+
+impl From<Map<String, Value>> for FrontMatter {
+    fn from(mut map: Map<String, Value>) -> Self {
+        let title = take(&mut map, "title");
+        let mut names = |names: [&str; 2]| -> Vec<String> {
+            let values = names.iter().flat_map(|name| take_all(&mut map, name));
+            values.flat_map(|value| list(&value)).collect()
+        };
+        let tags = names(["tags", "tag"]).iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
+        let aliases = names(["aliases", "alias"]);
+        Self { title, tags, aliases, metadata: map }
     }
 }
 
@@ -151,21 +175,14 @@ pub(super) fn parse(block: &DelimitedBlock, text: &str) -> Option<(FrontMatter, 
     if inner.len() > MAX_BYTES {
         return None;
     }
-    let (mut map, breaks) = if is_blank(inner) {
+    let (map, breaks) = if is_blank(inner) {
         (Map::new(), false)
     } else if let Some(map) = block.syntax.read(inner) {
         (map, false)
     } else {
         (lines::map(inner, block.syntax)?, true)
     };
-    let title = take(&mut map, "title");
-    let mut names = |names: [&str; 2]| -> Vec<String> {
-        let values = names.iter().flat_map(|name| take_all(&mut map, name));
-        values.flat_map(|value| list(&value)).collect()
-    };
-    let tags = names(["tags", "tag"]).iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
-    let aliases = names(["aliases", "alias"]);
-    Some((FrontMatter { title, tags, aliases, metadata: map }, breaks))
+    Some((map.into(), breaks))
 }
 
 /// Returns whether the scalars of a key are kept as they were written, whatever type the syntax gives them.
