@@ -141,8 +141,10 @@ impl Reader<'_> {
                 return out.write(close);
             }
             Style::Super => {
-                out.write("^");
-                return self.write_inline(text, inside, out, depth + 1);
+                let start = out.as_str().len();
+                self.write_inline(text, inside, out, depth + 1);
+                out.raise(start);
+                return;
             }
             _ => return self.write_inline(text, inside, out, depth + 1),
         };

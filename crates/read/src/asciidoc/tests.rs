@@ -147,3 +147,8 @@ fn any_text_is_read_and_counted() {
 fn hostile_texts_take_linear_time() {
     check::takes_linear_time("a.adoc", &HOSTILE);
 }
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    reads("10^6^ 1^st^ x^(n)^ y^_n_^ `2^8^` ^3^ H~2~O\n", "10^6 1st x^(n) y^*n* `2^8` 3 H2O\n");
+}

@@ -16,6 +16,7 @@ enum MarkKind {
     Marks(&'static str),
     /// A link with its target.
     Link(String),
+    Raised,
 }
 
 /// Longest target that is written in each block of a link. A longer one is written in the first.
@@ -98,6 +99,7 @@ impl Line {
                     self.text.start_link(target);
                     0
                 }
+                MarkKind::Raised => self.text.as_str().len(),
             });
         }
     }
@@ -162,6 +164,20 @@ impl Line {
         self.marks.push(Mark { kind: MarkKind::Link(target.to_owned()), is_repeated: false, started: None });
     }
 
+    /// Opens raised text. Inside code there are no marks: returns where it starts there, for [`raise_code`](Self::raise_code).
+    pub(super) fn open_raised(&mut self) -> Option<usize> {
+        if self.in_code > 0 {
+            return Some(self.code.as_str().len());
+        }
+        self.marks.push(Mark { kind: MarkKind::Raised, is_repeated: false, started: None });
+        None
+    }
+
+    /// Closes raised text in code.
+    pub(super) fn raise_code(&mut self, start: usize) {
+        self.code.raise(start);
+    }
+
     /// Closes what was opened last.
     pub(super) fn close_mark(&mut self) {
         self.end_code();
@@ -198,6 +214,7 @@ impl Line {
         match &mark.kind {
             MarkKind::Marks(marks) => text.end_mark(marks, start),
             MarkKind::Link(_) => text.end_link(),
+            MarkKind::Raised => text.raise(start),
         }
     }
 

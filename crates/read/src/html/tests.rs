@@ -383,3 +383,17 @@ fn code_has_no_line_numbers() {
     let page = "<main><table class=highlighttable><tr><td class=linenos><pre>1\n2</pre></td><td class=code><div class='highlight-c'><pre>a;\n  b;</pre></div></td></tr></table></main>";
     assert_eq!(text(page), "```c\na;\n  b;\n```\n");
 }
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    assert_eq!(text("<p>10<sup>6</sup> m<sup>-1</sup> 2<sup>n + 1</sup> H<sub>2</sub>O"), "10^6 m^-1 2^(n + 1) H2O\n");
+    assert_eq!(
+        text("<p>the 1<sup>st</sup>, M<sup>me</sup> X<sup>TM</sup>, <i>x</i><sup><i>n</i></sup>"),
+        "the 1st, Mme XTM, *x*^*n*\n"
+    );
+    assert_eq!(
+        text("<h2>A<sup>2</sup></h2><code>x<sup>2</sup></code><pre>y<sup>3</sup>;</pre>"),
+        "## A^2\n\n`x^2`\n\n```\ny^3;\n```\n"
+    );
+    assert_eq!(text("<p>a<sup> <p>2</sup>b"), "a\n\n2b\n");
+}

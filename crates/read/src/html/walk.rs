@@ -28,6 +28,8 @@ enum Leave {
     /// A mark or a link ends.
     Mark,
     Code,
+    /// Raised text in code ends, which starts at this byte.
+    RaisedCode(usize),
     /// Lines of code on a line with others end.
     FlatCode,
     /// Quotes, lists and items end, so many of them.
@@ -257,6 +259,7 @@ impl<'p, 'w> Walk<'p, 'w> {
             "a" => return Some(self.link(element)),
             "b" | "strong" => return Some(self.marks("**")),
             "cite" | "dfn" | "em" | "i" | "var" => return Some(self.marks("*")),
+            "sup" => return Some(self.line.open_raised().map_or(Leave::Mark, Leave::RaisedCode)),
             "code" | "kbd" | "samp" | "tt" => {
                 self.line.open_code();
                 return Some(Leave::Code);
@@ -509,6 +512,7 @@ impl<'p, 'w> Walk<'p, 'w> {
                 return None;
             }
             "td" | "th" => lines.gap(),
+            "sup" => return Some(Leave::RaisedCode(lines.code.as_str().len())),
             name if is_block(name) => {
                 lines.end_line();
                 return Some(Leave::Block);
@@ -621,6 +625,10 @@ impl<'p, 'w> Walk<'p, 'w> {
             },
             Leave::Mark => self.line.close_mark(),
             Leave::Code => self.line.close_code(),
+            Leave::RaisedCode(start) => match &mut self.lines {
+                Some(lines) => lines.code.raise(start),
+                None => self.line.raise_code(start),
+            },
             Leave::FlatCode => {
                 self.line.close_code();
                 self.line.gap();

@@ -23,6 +23,8 @@ enum Effect {
     Section(u8),
     /// Its argument is text between marks.
     Mark(&'static str),
+    /// Its argument is raised.
+    Raised,
     /// The rest of the group is.
     Switch(&'static str),
     Code,
@@ -55,6 +57,7 @@ fn effect(name: &str) -> Option<Effect> {
         "subparagraph" => E::Section(6),
         "emph" | "textit" | "textsl" => E::Mark("*"),
         "textbf" | "strong" => E::Mark("**"),
+        "textsuperscript" => E::Raised,
         "em" | "it" | "itshape" | "sl" | "slshape" => E::Switch("*"),
         "bf" | "bfseries" => E::Switch("**"),
         "texttt" | "code" => E::Code,
@@ -188,6 +191,14 @@ impl Reader<'_> {
                     self.skip(1);
                     let group = self.mark(mark);
                     self.push_group(group);
+                }
+            }
+            Effect::Raised => {
+                self.skip(len);
+                self.skip_space();
+                if self.braces.end(self.at).is_some() {
+                    let start = self.out().as_str().len();
+                    self.open_group(Group::Raised(start));
                 }
             }
             Effect::Switch(mark) => {

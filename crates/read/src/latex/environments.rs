@@ -239,7 +239,10 @@ impl Reader<'_> {
         let is_list = |frame: &Frame| matches!(frame, Frame::Environment(Environment { kind: Kind::List(_), .. }));
         let Some(index) = self.frames.iter().rposition(is_list) else { return self.end_paragraph() };
         let is_open = |frame: &Frame| {
-            matches!(frame, Frame::Group(Group::Plain | Group::Mark(..) | Group::Link(_) | Group::Argument))
+            matches!(
+                frame,
+                Frame::Group(Group::Plain | Group::Mark(..) | Group::Raised(_) | Group::Link(_) | Group::Argument)
+            )
         };
         if !self.frames[index + 1..].iter().all(is_open) {
             return self.end_paragraph();

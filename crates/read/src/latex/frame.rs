@@ -17,6 +17,8 @@ pub(super) enum Group {
     Argument,
     /// Text between two marks, and where it starts.
     Mark(&'static str, usize),
+    /// Raised text, and where it starts.
+    Raised(usize),
     /// The text of a link to a target.
     Link(String),
     Footnote(String),
@@ -32,7 +34,7 @@ pub(super) enum Group {
 impl Group {
     /// Returns whether its text is kept apart until it ends.
     pub(super) fn is_captured(&self) -> bool {
-        !matches!(self, Self::Plain | Self::Argument | Self::Mark(..) | Self::Link(_))
+        !matches!(self, Self::Plain | Self::Argument | Self::Mark(..) | Self::Raised(_) | Self::Link(_))
     }
 }
 

@@ -98,6 +98,7 @@ impl Reader<'_> {
                 return;
             }
             Group::Mark(mark, start) => return self.out().end_mark(mark, start),
+            Group::Raised(start) => return self.out().raise(start),
             Group::Link(_) => return self.out().end_link(),
             _ => {}
         }
@@ -210,6 +211,7 @@ impl Reader<'_> {
         for frame in self.frames.iter().rev() {
             match frame {
                 Frame::Group(Group::Mark(mark, start)) => out.end_mark(mark, *start),
+                Frame::Group(Group::Raised(start)) => out.raise(*start),
                 Frame::Group(Group::Link(_)) => out.end_link(),
                 _ => {}
             }
@@ -224,6 +226,7 @@ impl Reader<'_> {
         for frame in &mut self.frames {
             match frame {
                 Frame::Group(Group::Mark(mark, start)) => *start = next.start_mark(mark),
+                Frame::Group(Group::Raised(start)) => *start = next.as_str().len(),
                 Frame::Group(Group::Link(target)) => next.start_link(target),
                 _ => {}
             }

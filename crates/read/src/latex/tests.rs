@@ -158,3 +158,12 @@ fn any_text_is_read_and_counted() {
 fn hostile_texts_take_linear_time() {
     check::takes_linear_time("a.tex", &HOSTILE);
 }
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    reads(
+        "10\\textsuperscript{6} \\textbf{x\\textsuperscript {n+1}} 1\\textsuperscript{st}\n",
+        "10^6 **x^(n+1)** 1st\n",
+    );
+    reads("a\\textsuperscript{2\n\nb} c\n", "a^2\n\nb c\n");
+}

@@ -9,6 +9,7 @@ pub(super) struct Look {
     pub(super) bold: bool,
     pub(super) italic: bool,
     pub(super) code: bool,
+    pub(super) raised: bool,
 }
 
 impl Look {
@@ -29,6 +30,8 @@ pub(super) struct Line {
     look: Look,
     /// Where the text after the last mark starts.
     mark: Option<usize>,
+    /// Where the raised text starts that is open.
+    raised: Option<usize>,
     code: Inline,
     links: usize,
     /// Whether looks are not written: in headings, and in code.
@@ -52,10 +55,7 @@ impl Line {
         if text.is_empty() {
             return;
         }
-        if self.plain {
-            self.inline.write(text);
-            return;
-        }
+        let look = if self.plain { Look { raised: look.raised, ..Look::default() } } else { look };
         let blank = text.trim().is_empty();
         if look.code {
             if !self.look.code {
@@ -70,10 +70,14 @@ impl Line {
             self.inline.write(text);
             return;
         }
-        if look != self.look {
+        if look.mark() != self.look.mark() || self.look.code {
             self.settle();
-            self.look = look;
         }
+        if look.raised != self.raised.is_some() {
+            self.end_raised();
+            self.raised = look.raised.then(|| self.inline.as_str().len());
+        }
+        self.look = look;
         if self.mark.is_none() && !look.mark().is_empty() {
             let word = text.trim_start();
             self.inline.write(&text[..text.len() - word.len()]);
@@ -151,8 +155,18 @@ impl Line {
         (self.inline, anchors)
     }
 
+    /// Ends raised text, and marks that began in it.
+    fn end_raised(&mut self) {
+        let Some(start) = self.raised.take() else { return };
+        if let Some(mark) = self.mark.take_if(|mark| *mark > start) {
+            self.inline.end_mark(self.look.mark(), mark);
+        }
+        self.inline.raise(start);
+    }
+
     /// Ends what has another look.
     fn settle(&mut self) {
+        self.end_raised();
         if let Some(start) = self.mark.take() {
             self.inline.end_mark(self.look.mark(), start);
         }
@@ -170,21 +184,4 @@ impl Line {
 pub(super) fn is_monospaced(font: &str) -> bool {
     let font = font.to_ascii_lowercase();
     ["courier", "consolas", "mono", "menlo", "monaco"].iter().any(|part| font.contains(part))
-}
-
-/// Returns a raised text in superscript characters, if all its characters have one: `10²`, not `102`.
-pub(super) fn raised(text: &str) -> Option<String> {
-    let raised = |c: char| {
-        Some(match c {
-            '0' => '⁰',
-            '1' => '¹',
-            '2' => '²',
-            '3' => '³',
-            '4'..='9' => char::from_u32('⁴' as u32 + (c as u32 - '4' as u32))?,
-            '+' => '⁺',
-            '-' | '−' => '⁻',
-            _ => return None,
-        })
-    };
-    text.chars().map(raised).collect()
 }

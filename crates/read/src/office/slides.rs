@@ -354,7 +354,8 @@ impl Reader<'_> {
             "r" | "fld" => self.look = Look::default(),
             "rPr" => {
                 let on = |name: &str| tag.attr(name).is_some_and(|value| matches!(&*value, "1" | "true"));
-                (self.look.bold, self.look.italic) = (on("b"), on("i"));
+                let up = tag.attr("baseline").is_some_and(|up| !up.starts_with(['-', '0']));
+                self.look = Look { bold: on("b"), italic: on("i"), raised: up, ..Look::default() };
             }
             "hlinkClick" => {
                 let target = tag.prefixed("id").and_then(|id| self.relations.target(&id)).unwrap_or_default();

@@ -247,7 +247,7 @@ fn code_pictures_symbols_and_formulas_are_written() {
     let math = "<w:p><m:oMathPara><m:oMath><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath></m:oMathPara></w:p>";
     let layer =
         full(&[styled("Code", "a {"), styled("Code", "}"), picture.into(), symbols.into(), math.into()].concat());
-    assert_eq!(layer.text, "```\na {\n}\n```\n\n![A cat](word/media/image1.png)\n\nα-1\n10²\n\n$$\n(a+b)/2\n$$\n");
+    assert_eq!(layer.text, "```\na {\n}\n```\n\n![A cat](word/media/image1.png)\n\nα-1\n10^2\n\n$$\n(a+b)/2\n$$\n");
     assert_eq!(places(&layer)[0].0, "body/p[1]");
 }
 
@@ -558,4 +558,29 @@ fn no_change_of_the_markup_is_fatal() {
         }
     }
     assert!(read_at_all > 50, "{read_at_all}");
+}
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    let run = |properties: &str, text: &str| format!("<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>");
+    let up = r#"<w:vertAlign w:val="superscript"/>"#;
+    let bold = format!("<w:b/>{up}");
+    let body = [
+        run("", "10"),
+        run(up, "-"),
+        run(up, "6"),
+        run("", " and "),
+        run("<w:b/>", "x"),
+        run(&bold, "n+1"),
+        run("<w:b/>", "y"),
+    ];
+    assert_eq!(word(&format!("<w:p>{}</w:p>", body.concat())).text, "10^-6 and **x^(n+1)y**\n");
+    let body = [run("", "1"), run(up, "st"), run("", " a"), run(&bold, "2"), run("", "b")];
+    assert_eq!(word(&format!("<w:p>{}</w:p>", body.concat())).text, "1st a^**2**b\n");
+    let style = r#"<style:style style:name="U" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style><style:style style:name="D" style:family="text"><style:text-properties style:text-position="-33% 58%"/></style:style>"#;
+    let body = r#"<text:p>10<text:span text:style-name="U">6</text:span> H<text:span text:style-name="D">2</text:span>O</text:p>"#;
+    let body = format!("<office:text>{body}</office:text>");
+    assert_eq!(layer_of("a.odt", &open_document(style, &body)).text, "10^6 H2O\n");
+    let slide = r#"<p:sp><p:txBody><a:p><a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r><a:r><a:t> H</a:t></a:r><a:r><a:rPr baseline="-25000"/><a:t>2</a:t></a:r><a:r><a:t>O</a:t></a:r></a:p></p:txBody></p:sp>"#;
+    assert!(layer_of("a.pptx", &slides(slide, "")).text.ends_with("\n10^6 H2O\n"));
 }

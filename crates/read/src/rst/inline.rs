@@ -333,7 +333,12 @@ impl Reader<'_> {
             "strong" | "guilabel" => self.between(text, shown, "**"),
             "math" => self.formula(text, shown),
             "code" | "literal" | "raw" => self.literal(text, shown),
-            "term" | "abbr" | "sub" | "sup" | "subscript" | "superscript" | "menuselection" | "any" | "custom" => {
+            "sup" | "superscript" => {
+                let start = text.inline.as_str().len();
+                self.escaped(&mut text.inline, text.flat, shown);
+                text.inline.raise(start);
+            }
+            "term" | "abbr" | "sub" | "subscript" | "menuselection" | "any" | "custom" => {
                 self.link(text, shown, None);
             }
             "" if spaced => self.between(text, shown, "*"),

@@ -213,3 +213,8 @@ fn damaged_files_are_read() {
         counted(&chars.into_iter().collect::<String>());
     }
 }
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    reads("10\\ :sup:`6` x\\ :superscript:`2n` the 1\\ :sup:`st` H\\ :sub:`2`\\ O\n", "10^6 x^2n the 1st H2O\n");
+}

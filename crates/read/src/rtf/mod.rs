@@ -588,6 +588,8 @@ impl<'w> Reader<'w> {
         match (name, number) {
             ("b", _) => state.look.bold = on,
             ("i", _) => state.look.italic = on,
+            ("super", _) => state.look.raised = on,
+            ("nosupersub" | "sub", _) => state.look.raised = false,
             ("v", _) => state.hidden = on,
             ("deleted", _) => state.deleted = on,
             ("plain", _) => {

@@ -8,6 +8,7 @@ use chunkmill_text::document::Inline;
 pub(super) struct Look {
     pub(super) bold: bool,
     pub(super) italic: bool,
+    pub(super) raised: bool,
 }
 
 impl Look {
@@ -145,6 +146,8 @@ struct Line {
     look: Look,
     /// The marks that are open, and where the text after each starts.
     open: Vec<(&'static str, usize)>,
+    /// Where the raised text starts that is open.
+    raised: Option<usize>,
     /// White space that is not written yet: it may be before or after a mark.
     gap: String,
 }
@@ -159,10 +162,16 @@ impl Line {
         let start = text.len() - text.trim_start().len();
         self.gap.push_str(&text[..start]);
         let look = if self.plain { Look::default() } else { self.look };
+        if !self.look.raised {
+            self.end_raised();
+        }
         while self.open.iter().any(|(mark, _)| look.marks().all(|other| other != *mark)) {
             self.end_mark();
         }
         self.end_gap();
+        if self.look.raised && self.raised.is_none() {
+            self.raised = Some(self.inline.as_str().len());
+        }
         for mark in look.marks() {
             if self.open.iter().all(|(open, _)| *open != mark) {
                 self.open.push((mark, self.inline.start_mark(mark)));
@@ -170,6 +179,15 @@ impl Line {
         }
         self.inline.write(word);
         self.gap.push_str(&text[start + word.len()..]);
+    }
+
+    /// Ends raised text, and marks that began in it.
+    fn end_raised(&mut self) {
+        let Some(start) = self.raised.take() else { return };
+        while self.open.last().is_some_and(|(_, mark)| *mark > start) {
+            self.end_mark();
+        }
+        self.inline.raise(start);
     }
 
     fn end_mark(&mut self) {
@@ -186,6 +204,7 @@ impl Line {
     }
 
     fn end_marks(&mut self) {
+        self.end_raised();
         while !self.open.is_empty() {
             self.end_mark();
         }

@@ -316,3 +316,12 @@ fn long_files_of_one_thing_are_read_without_fault() {
         let _ = read("a.rtf", format!("{{\\rtf1 {}", piece.repeat(30_000)).into_bytes(), &ReadSettings::default());
     }
 }
+
+#[test]
+fn a_power_is_written_with_a_caret() {
+    assert_eq!(
+        text("10{\\super 6} m\\super -2\\nosupersub  H{\\sub 2}O 1{\\super st} \\b x\\super 2\\super0 y\\b0 z"),
+        "10^6 m^-2 H2O 1st **x^2y**z\n"
+    );
+    assert_eq!(text("a{\\super\\b n\\b0} b"), "a^**n** b\n");
+}

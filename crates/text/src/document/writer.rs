@@ -24,6 +24,18 @@ use super::white_space::{on_one_line, one_line, trim, visible_chars};
 /// Longest target of a link that is written, in bytes. A longer one is cut: a page may repeat it in each paragraph.
 const MAX_TARGET: usize = 2048;
 
+/// Longest raised text that may be a power, in bytes. A longer one is text that someone made small.
+const MAX_RAISED: usize = 60;
+
+/// Most marks of emphasis between a power and what is raised to it.
+const MAX_MARKS: usize = 8;
+
+/// Raised text that changes no value: endings of numbers and abbreviations, and marks of names.
+const RAISED_ENDINGS: &[&str] = &[
+    "st", "nd", "rd", "th", "er", "re", "me", "eme", "ème", "ère", "nde", "lle", "o", "a", "e", "r", "º", "ª", "°",
+    "tm", "sm", "®", "™", "©",
+];
+
 /// Deepest nesting of quotes and lists that is written. Deeper ones are written at this depth.
 const MAX_DEPTH: usize = 32;
 
@@ -151,6 +163,60 @@ impl Inline {
         if space {
             self.text.push(' ');
         }
+    }
+
+    /// Ends a raised text that starts at a byte: puts a caret before a power, `10^6`, because it is another number without.
+    pub fn raise(&mut self, start: usize) {
+        let Some(raised) = self.text.get(start..).filter(|raised| raised.len() <= MAX_RAISED) else { return };
+        let start = self.text.len() - raised.trim_start().len();
+        let raised = raised.trim();
+        // Marks of emphasis may be around what is before, and around the power.
+        let is_mark = |c: &char| matches!(c, '*' | '`');
+        let before = self.text[..start].chars().rev().take(MAX_MARKS).find(|c| !is_mark(c));
+        let is_after = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, ')' | ']' | '}'));
+        // Brackets begin a reference to a note.
+        if !is_after || raised.is_empty() || raised.starts_with(['[', '^']) || is_ending(before, raised) {
+            return;
+        }
+        let end = start + raised.len();
+        let caret = if is_one_word(raised.trim_matches(['*', '`'])) { "^" } else { "^(" };
+        if caret.len() > 1 {
+            // White space behind it stays behind it, and stands for what it did.
+            self.insert(end, ")");
+        }
+        self.insert(start, caret);
+    }
+
+    /// Puts characters of our own before a byte. All lists are in order: only their ends are looked at.
+    fn insert(&mut self, at: usize, own: &str) {
+        let by = own.len();
+        self.text.insert_str(at, own);
+        let mut behind = Vec::new();
+        while let Some(mut run) = self.runs.pop_if(|run| run.range.end > at) {
+            if run.range.start < at && run.exact {
+                let cut = run.source.start + at - run.range.start;
+                let range = at + by..run.range.end + by;
+                behind.push(Run { range, source: cut..run.source.end, exact: true });
+                self.runs.push(Run { range: run.range.start..at, source: run.source.start..cut, exact: true });
+                break;
+            }
+            if run.range.start >= at {
+                run.range.start += by;
+            }
+            run.range.end += by;
+            behind.push(run);
+        }
+        self.runs.extend(behind.into_iter().rev());
+        let shift = |range: &mut Range<usize>| {
+            if range.start >= at {
+                range.start += by;
+            }
+            range.end += by;
+        };
+        self.links.iter_mut().rev().take_while(|link| link.range.end > at).for_each(|link| shift(&mut link.range));
+        self.code.iter_mut().rev().take_while(|range| range.end > at).for_each(shift);
+        self.anchors.iter_mut().rev().take_while(|(_, name)| *name > at).for_each(|(_, name)| *name += by);
+        self.open.iter_mut().rev().take_while(|(_, text)| *text > at).for_each(|(_, text)| *text += by);
     }
 
     /// Appends code, between backticks.
@@ -749,6 +815,29 @@ impl LayerWriter {
     }
 }
 
+/// Returns whether a raised text is an ending behind this character, such as `st` in `1st`.
+fn is_ending(before: Option<char>, raised: &str) -> bool {
+    let ending = raised.trim_end_matches('.').to_lowercase();
+    if !RAISED_ENDINGS.contains(&&*ending) {
+        return false;
+    }
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, 'I' | 'V' | 'X' | 'L' | 'C');
+    // One letter may be a power as well: `x^e`, but `XIXe` and `No`.
+    match &*ending {
+        "e" | "a" => before.is_some_and(is_number),
+        "o" => before.is_some_and(|c| is_number(c) || matches!(c, 'N' | 'n')),
+        "r" => matches!(before, Some('D' | 'M')),
+        _ => true,
+    }
+}
+
+/// Returns whether a power is one word or number, perhaps with a sign.
+fn is_one_word(power: &str) -> bool {
+    let word = power.trim_start_matches(['-', '+', '\u{2212}', '\u{2013}']);
+    let is_bracketed = power.starts_with('(') && power.ends_with(')');
+    is_bracketed || power.chars().count() == 1 || word.chars().all(|c| c.is_alphanumeric() || c == '.')
+}
+
 /// Returns the text of a title without the marks and targets of links, code and emphasis.
 fn plain(title: &Inline) -> String {
     let mut plain = String::new();
@@ -903,6 +992,49 @@ mod tests {
             (&*link.target, &*link.text, &document.text[link.range.clone()]),
             ("a b.html", "**the**", "[**the**](a b.html)")
         );
+    }
+
+    #[test]
+    fn a_power_has_a_caret_and_places_behind_it_are_kept() {
+        let raised = |before: &str, power: &str| {
+            let mut line = text(before);
+            line.push(power, before.len()..before.len() + power.len());
+            line.raise(before.len());
+            line.text
+        };
+        for (before, power, written) in [
+            ("10", "6", "10^6"),
+            ("10", "\u{2212}6", "10^\u{2212}6"),
+            ("(x)", "n", "(x)^n"),
+            ("*x*", "*2*", "*x*^*2*"),
+            ("2", "n+1 ", "2^(n+1) "),
+            ("e", "(a b)", "e^(a b)"),
+            ("1", "st", "1st"),
+            ("XIX", "e", "XIXe"),
+            ("x", "e", "x^e"),
+            ("Name", "™", "Name™"),
+            ("word", "[^1]", "word[^1]"),
+            ("word", "[1](#n)", "word[1](#n)"),
+            ("end.", "3", "end.3"),
+            ("", "3", "3"),
+            ("a", " ", "a "),
+        ] {
+            assert_eq!(raised(before, power), written);
+        }
+        let document = written(|writer| {
+            let mut line = text("é10");
+            line.push("6 ", 4..6);
+            line.start_link("a");
+            line.anchor("x");
+            line.push("n", 6..7);
+            line.end_link();
+            line.code(&text("c"));
+            line.raise(4);
+            writer.paragraph(&line);
+        });
+        assert_eq!(document.text, "é10^(6 [n](a)`c`)\n");
+        assert_eq!((document.place(&(2..3)), document.place(&(6..7)), document.place(&(9..10))), (2..3, 4..5, 6..7));
+        assert_eq!((document.links[0].range.clone(), &document.anchors[0]), (8..14, &("x".to_owned(), 9)));
     }
 
     #[test]

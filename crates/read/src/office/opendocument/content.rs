@@ -7,7 +7,7 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_li
 use serde_json::Value;
 
 use super::super::flow::{Flow, Mark, Piece, Table};
-use super::super::line::{Line, raised};
+use super::super::line::Line;
 use super::super::sheet::{MAX_COLUMNS, MAX_ROWS, Tables};
 use super::styles::{Run, Styles};
 use crate::package::xml::{Event, Tag, Xml};
@@ -289,7 +289,7 @@ impl Content {
                     run.look.italic |= around.look.italic;
                     run.look.code |= around.look.code;
                     run.hidden |= around.hidden;
-                    run.raised |= around.raised;
+                    run.look.raised |= around.look.raised;
                 }
                 paragraph.runs.push(run);
             }
@@ -475,11 +475,7 @@ impl Content {
         if run.hidden {
             return writer.drop(DropReason::Hidden, text);
         }
-        match raised(text).filter(|_| run.raised) {
-            Some(raised) => paragraph.line.text(&raised, run.look),
-            None if flows => paragraph.line.flow(text, run.look),
-            None => paragraph.line.text(text, run.look),
-        }
+        if flows { paragraph.line.flow(text, run.look) } else { paragraph.line.text(text, run.look) }
     }
 
     fn open_list(&mut self, tag: &Tag<'_>) {

@@ -26,7 +26,6 @@ struct Style {
 pub(super) struct Run {
     pub(super) look: Look,
     pub(super) hidden: bool,
-    pub(super) raised: bool,
 }
 
 /// The styles of a document: by family and name.
@@ -59,7 +58,7 @@ impl Styles {
                 style.italic = tag.attr("font-style").map(|slant| slant != "normal").or(style.italic);
                 style.hidden =
                     tag.attr("display").map(|display| matches!(&*display, "none" | "false")).or(style.hidden);
-                style.raised |= tag.attr("text-position").is_some_and(|position| position.starts_with("super"));
+                style.raised |= tag.attr("text-position").is_some_and(|position| is_raised(&position));
                 let font = tag.attr("font-name").or_else(|| tag.attr("font-family"));
                 style.code |= font.is_some_and(|font| super::super::line::is_monospaced(&font));
             }
@@ -100,9 +99,9 @@ impl Styles {
                 bold: self.chain(&key).find_map(|style| style.bold).unwrap_or(false),
                 italic: self.chain(&key).find_map(|style| style.italic).unwrap_or(false),
                 code: false,
+                raised: self.chain(&key).any(|style| style.raised),
             },
             hidden: self.chain(&key).find_map(|style| style.hidden).unwrap_or(false),
-            raised: self.chain(&key).any(|style| style.raised),
         };
         run.look.code = self.chain(&key).any(|style| style.code)
             || self.is_based_on(family, style, &["Source_20_Text", "Teletype"]);
@@ -113,4 +112,10 @@ impl Styles {
         let next = |style: &&'s Style| style.parent.as_deref().and_then(|key| self.all.get(key));
         std::iter::successors(self.all.get(key), next).take(MAX_CHAIN)
     }
+}
+
+/// Returns whether a position of text, with its size, is above the line: `super 58%`, `33% 58%`.
+fn is_raised(position: &str) -> bool {
+    let first = position.split_whitespace().next().unwrap_or_default();
+    first == "super" || first.strip_suffix('%').is_some_and(|percent| percent.parse().is_ok_and(|up: f32| up > 0.0))
 }

@@ -6,7 +6,7 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
 
 use super::super::flow::{Mark, Piece, Table};
-use super::super::line::{Line, Look, is_monospaced, raised};
+use super::super::line::{Line, Look, is_monospaced};
 use super::super::math::Formula;
 use super::styles::{Lists, Role, Styles};
 use super::symbols::symbol;
@@ -70,7 +70,6 @@ pub(super) struct Rest {
 struct Run {
     look: Look,
     hidden: bool,
-    raised: bool,
 }
 
 #[derive(Debug)]
@@ -436,10 +435,7 @@ impl<'s> Body<'s> {
             return writer.drop(DropReason::Hidden, text);
         }
         paragraph.words |= !text.trim().is_empty();
-        match raised(text).filter(|_| run.raised) {
-            Some(raised) => paragraph.line.text(&raised, run.look),
-            None => paragraph.line.text(text, run.look),
-        }
+        paragraph.line.text(text, run.look);
     }
 
     /// Reads a mark of a field: its instruction, then its result.
@@ -636,7 +632,7 @@ impl Paragraph {
             "b" => run.look.bold = tag.is_on(),
             "i" => run.look.italic = tag.is_on(),
             "vanish" => run.hidden = tag.is_on(),
-            "vertAlign" => run.raised = tag.attr("val").is_some_and(|value| value == "superscript"),
+            "vertAlign" => run.look.raised = tag.attr("val").is_some_and(|value| value == "superscript"),
             "rFonts" => run.look.code |= tag.attr("ascii").is_some_and(|font| is_monospaced(&font)),
             "rStyle" => {
                 let id = tag.attr("val").unwrap_or_default();
