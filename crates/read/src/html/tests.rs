@@ -375,7 +375,7 @@ fn javadoc_has_tables_of_divisions() {
 fn a_long_link_is_written_once_and_a_short_one_in_each_block() {
     assert_eq!(text("<a href=x><p>a</p><p>b</p></a>"), "[a](x)\n\n[b](x)\n");
     let long = "x".repeat(300);
-    assert_eq!(text(&format!("<a href={long}><p>a</p><p>b</p></a>")), format!("[a]({long})\n\nb\n"));
+    assert_eq!(text(&format!("<a href={long}><p>a</p><p>b</p></a>")), format!("[a]({}…)\n\nb\n", &long[..200]));
 }
 
 #[test]
@@ -396,4 +396,28 @@ fn a_power_is_written_with_a_caret() {
         "## A^2\n\n`x^2`\n\n```\ny^3;\n```\n"
     );
     assert_eq!(text("<p>a<sup> <p>2</sup>b"), "a\n\n2b\n");
+}
+
+#[test]
+fn soft_hyphens_and_spaces_without_width_are_left_out_and_counted() {
+    let page = "<h1>Ti&shy;tle</h1><p>soft&shy;hyphen a\u{ad}b&#8203;c &zwj;</p><p>&#8203;</p><pre>x\u{200b}y</pre><table><tr><td>&shy;<td>1<tr><td>a<td>b</table>";
+    assert_eq!(text(page), "# Title\n\nsofthyphen abc \u{200d}\n\n```\nxy\n```\n\n| | 1 |\n| --- | --- |\n| a | b |\n");
+}
+
+#[test]
+fn a_long_target_is_written_without_its_query() {
+    let page = format!("<p>x <a href='https://play.org/?code={}&amp;y=1'>Run</a>", "%23".repeat(100));
+    let layer = layer("a.html", &page);
+    assert_eq!(layer.text, "x [Run](https://play.org/…)\n");
+    assert!(Document::parse("a.html".into(), layer).links[0].target.ends_with("%23&y=1"));
+    assert_eq!(
+        text("<a href='a b'>x</a> <a href='f(1'>y</a> <a href='f(1)'>z</a>"),
+        "[x](<a b>) [y](<f(1>) [z](f(1))\n"
+    );
+}
+
+#[test]
+fn a_bar_in_a_cell_does_not_end_it() {
+    let page = "<table><tr><td>1<td>2|3<tr><td><code>a|b</code><td>c</table>";
+    assert_eq!(text(page), "| 1 | 2\\|3 |\n| --- | --- |\n| `a\\|b` | c |\n");
 }

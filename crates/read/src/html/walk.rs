@@ -679,6 +679,7 @@ impl<'p, 'w> Walk<'p, 'w> {
         let title = self.line.take();
         let own = self.heading.take().filter(|name| !name.is_empty()).or_else(|| self.names.pop());
         if title.is_blank() {
+            self.writer.paragraph(&title);
             self.names.extend(own);
             return;
         }
@@ -693,15 +694,17 @@ impl<'p, 'w> Walk<'p, 'w> {
         let Some(lines) = self.lines.take() else { return };
         if !lines.code.is_blank() {
             self.write_names();
-            self.writer.code(&lines.language, &lines.code);
         }
+        self.writer.code(&lines.language, &lines.code);
     }
 
     fn close_table(&mut self) {
         let rest = self.line.take();
         self.flat -= 1;
         let Some(mut table) = self.table.take() else { return };
-        if !rest.is_blank() {
+        if rest.is_blank() {
+            self.writer.paragraph(&rest);
+        } else {
             table.cell(rest);
         }
         self.write_names();
@@ -764,7 +767,8 @@ impl<'p, 'w> Walk<'p, 'w> {
         let text = self.line.take();
         if !text.is_blank() {
             self.write_names();
-            self.writer.paragraph(&text);
         }
+        // Of a blank one, it counts what is not seen.
+        self.writer.paragraph(&text);
     }
 }

@@ -220,8 +220,9 @@ impl Reader<'_> {
             for anchor in std::mem::take(&mut self.anchors) {
                 self.writer.anchor(&anchor);
             }
-            self.writer.paragraph(&out);
         }
+        // Of a blank one, it counts what is not seen.
+        self.writer.paragraph(&out);
         let mut next = Inline::new();
         for frame in &mut self.frames {
             match frame {

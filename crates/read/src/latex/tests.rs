@@ -160,6 +160,11 @@ fn hostile_texts_take_linear_time() {
 }
 
 #[test]
+fn soft_hyphens_and_spaces_without_width_are_left_out_and_counted() {
+    reads("so\u{ad}ft\u{200b} hy\u{ad}phen\u{200d}s\n\n\u{200b}\n", "soft hyphen\u{200d}s\n");
+}
+
+#[test]
 fn a_power_is_written_with_a_caret() {
     reads(
         "10\\textsuperscript{6} \\textbf{x\\textsuperscript {n+1}} 1\\textsuperscript{st}\n",

@@ -215,6 +215,11 @@ fn damaged_files_are_read() {
 }
 
 #[test]
+fn soft_hyphens_and_spaces_without_width_are_left_out_and_counted() {
+    reads("so\u{ad}ft\u{200b} hy\u{ad}phen\u{200d}s\n\n\u{200b}\n", "soft hyphen\u{200d}s\n");
+}
+
+#[test]
 fn a_power_is_written_with_a_caret() {
     reads("10\\ :sup:`6` x\\ :superscript:`2n` the 1\\ :sup:`st` H\\ :sub:`2`\\ O\n", "10^6 x^2n the 1st H2O\n");
 }

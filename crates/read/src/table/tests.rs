@@ -28,7 +28,7 @@ fn a_table_has_its_header_row() {
     let layer = counted("a.csv", QUOTED);
     assert_eq!(
         layer.text,
-        "| name | age | note | |\n| --- | --- | --- | --- |\n| Lee, Ann | 41 | says \"hi\" | twice | |\n| Bob | 7 | | |\n| two lines | x\"y | ab | more |\n"
+        "| name | age | note | |\n| --- | --- | --- | --- |\n| Lee, Ann | 41 | says \"hi\" \\| twice | |\n| Bob | 7 | | |\n| two lines | x\"y | ab | more |\n"
     );
     let at = layer.text.find("hi\"").unwrap();
     let place = layer.map.place(&layer.text, &(at..at + 2)).start;

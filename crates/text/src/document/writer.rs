@@ -21,8 +21,15 @@ use super::source_map::{SourceMap, Stretch};
 use super::structure::{DropReason, Dropped, Place, Structure};
 use super::white_space::{on_one_line, one_line, trim, visible_chars};
 
-/// Longest target of a link that is written, in bytes. A longer one is cut: a page may repeat it in each paragraph.
+/// Longest target of a link, in bytes. A longer one is cut: a page may repeat it in each paragraph.
 const MAX_TARGET: usize = 2048;
+
+/// Longest target that is written in the text, in bytes. A longer one says nothing that the text does not: no model knows
+/// it, and a chunk would be only a part of it.
+const MAX_WRITTEN: usize = 200;
+
+/// Longest target with data or code that is written, in bytes.
+const MAX_CODE: usize = 40;
 
 /// Longest raised text that may be a power, in bytes. A longer one is text that someone made small.
 const MAX_RAISED: usize = 60;
@@ -49,6 +56,8 @@ pub struct Inline {
     open: Vec<(usize, usize)>,
     anchors: Vec<(String, usize)>,
     code: Vec<Range<usize>>,
+    /// Characters of the source that show nothing and are not in the text.
+    left_out: u64,
 }
 
 /// A piece of text that stands for bytes of the source.
@@ -82,7 +91,27 @@ impl Inline {
         self.run(text, source, exact);
     }
 
+    /// Appends a piece of text, without characters that only say where a line may break: words are found without them.
     fn run(&mut self, text: &str, source: Range<usize>, exact: bool) {
+        if !has_breaks(text) {
+            return self.kept(text, source, exact);
+        }
+        if !exact {
+            // In another form, the text stands for all of its source, unless nothing is left of it.
+            let kept = text.replace(is_break, "");
+            self.left_out += if kept.is_empty() { text.chars().count() as u64 } else { 0 };
+            return self.kept(&kept, source, false);
+        }
+        let mut at = source.start;
+        for part in text.split_inclusive(is_break) {
+            let kept = part.trim_end_matches(is_break);
+            self.left_out += u64::from(kept.len() < part.len());
+            self.kept(kept, at..at + kept.len(), true);
+            at += part.len();
+        }
+    }
+
+    fn kept(&mut self, text: &str, source: Range<usize>, exact: bool) {
         if text.is_empty() {
             return;
         }
@@ -128,7 +157,11 @@ impl Inline {
 
     /// Appends characters of our own.
     pub fn write(&mut self, markup: &str) {
-        self.text.push_str(markup);
+        if has_breaks(markup) {
+            self.text.extend(markup.chars().filter(|c| !is_break(*c)));
+        } else {
+            self.text.push_str(markup);
+        }
     }
 
     /// Ends the line.
@@ -222,6 +255,7 @@ impl Inline {
     /// Appends code, between backticks.
     pub fn code(&mut self, code: &Self) {
         if code.text.is_empty() {
+            self.left_out += code.left_out;
             return;
         }
         let ticks = "`".repeat(longest_run(&code.text, '`') + 1);
@@ -244,6 +278,7 @@ impl Inline {
         self.links.extend(other.links.iter().map(|link| Link { range: moved(&link.range), ..link.clone() }));
         self.anchors.extend(other.anchors.iter().map(|(name, at)| (name.clone(), at + by)));
         self.code.extend(other.code.iter().map(moved));
+        self.left_out += other.left_out;
     }
 
     /// Begins a link. Links may be nested; each is written.
@@ -274,7 +309,7 @@ impl Inline {
         let text = self.text[start..].to_owned();
         let link = &mut self.links[index];
         self.text.push_str("](");
-        self.text.push_str(&link.target);
+        self.text.push_str(&written(&link.target));
         self.text.push(')');
         link.text = on_one_line(&text);
         link.range.end = self.text.len();
@@ -290,7 +325,7 @@ impl Inline {
         self.append(alt);
         let target = short(target);
         self.text.push_str("](");
-        self.text.push_str(&target);
+        self.text.push_str(&written(&target));
         self.text.push(')');
         let (target, text) = (target.into_owned(), alt.text.clone());
         self.links.push(Link { kind: LinkKind::Image, named: false, target, text, range: start..self.text.len() });
@@ -301,6 +336,42 @@ impl Inline {
         if !name.is_empty() {
             self.anchors.push((name.to_owned(), self.text.len()));
         }
+    }
+
+    /// Returns the text with a backslash before each bar, which would end the cell of a table.
+    fn in_cell(&self) -> Cow<'_, Self> {
+        let bars: Vec<usize> = memchr::memchr_iter(b'|', self.text.as_bytes()).collect();
+        if bars.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let end = |byte: usize| byte + bars.partition_point(|bar| *bar < byte);
+        // A bar that stands for a byte of the source begins behind its backslash.
+        let start = |byte: usize| byte + bars.partition_point(|bar| *bar <= byte);
+        let mut runs = Vec::with_capacity(self.runs.len() + bars.len());
+        let mut bar = bars.iter().copied().peekable();
+        for run in &self.runs {
+            let mut at = run.range.start;
+            while let Some(next) = bar.next_if(|bar| *bar < run.range.end) {
+                if run.exact && next > at {
+                    let source = run.source.start + at - run.range.start..run.source.start + next - run.range.start;
+                    runs.push(Run { range: start(at)..end(next), source, exact: true });
+                    at = next;
+                }
+            }
+            let source = if run.exact { run.source.start + at - run.range.start } else { run.source.start };
+            runs.push(Run { range: start(at)..end(run.range.end), source: source..run.source.end, exact: run.exact });
+        }
+        let moved = |range: &Range<usize>| end(range.start)..end(range.end);
+        let links = self.links.iter().map(|link| Link { range: moved(&link.range), ..link.clone() });
+        Cow::Owned(Self {
+            text: self.text.replace('|', "\\|"),
+            runs,
+            links: links.collect(),
+            open: Vec::new(),
+            anchors: self.anchors.iter().map(|(name, at)| (name.clone(), end(*at))).collect(),
+            code: self.code.iter().map(moved).collect(),
+            left_out: 0,
+        })
     }
 
     /// Removes white space at the end.
@@ -337,7 +408,9 @@ impl Inline {
 impl From<&str> for Inline {
     /// A text that stands for nothing in the source.
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), ..Self::default() }
+        let mut inline = Self::default();
+        inline.write(text);
+        inline
     }
 }
 
@@ -422,13 +495,24 @@ impl LayerWriter {
     /// Counts the characters of a text that are not in the layer, without white space.
     pub fn drop(&mut self, reason: DropReason, text: &str) {
         let chars = visible_chars(text);
-        if chars == 0 {
-            return;
+        if chars > 0 {
+            self.count(reason, chars);
         }
+    }
+
+    fn count(&mut self, reason: DropReason, chars: u64) {
         match self.structure.dropped.iter_mut().find(|dropped| dropped.reason == reason) {
             Some(dropped) => dropped.chars += chars,
             None => self.structure.dropped.push(Dropped { reason, chars }),
         }
+    }
+
+    /// Counts the characters that a text leaves out, and returns whether nothing is to be written of it.
+    fn is_blank(&mut self, text: &Inline) -> bool {
+        if text.left_out > 0 {
+            self.count(DropReason::Markup, text.left_out);
+        }
+        text.is_blank()
     }
 
     /// Says that what follows is from a place.
@@ -457,7 +541,7 @@ impl LayerWriter {
 
     /// Writes a heading of level 1 to 6 on one line. `anchor` is its name in links; without one, it is GitHub's.
     pub fn heading(&mut self, level: u8, title: &Inline, anchor: Option<&str>) {
-        if title.is_blank() {
+        if self.is_blank(title) {
             return;
         }
         let level = level.clamp(1, 6);
@@ -486,7 +570,7 @@ impl LayerWriter {
 
     /// Writes a block of a kind that has no marks of its own, such as an element of a data format.
     pub fn lines(&mut self, kind: BlockKind, text: &Inline) {
-        if text.is_blank() {
+        if self.is_blank(text) {
             return;
         }
         let block = self.start(kind);
@@ -496,7 +580,7 @@ impl LayerWriter {
 
     /// Writes a block of code, with its language.
     pub fn code(&mut self, language: &str, code: &Inline) {
-        if code.is_blank() {
+        if self.is_blank(code) {
             return;
         }
         let fence = "`".repeat((longest_run(&code.text, '`') + 1).max(3));
@@ -516,7 +600,7 @@ impl LayerWriter {
 
     /// Writes a formula on lines of its own.
     pub fn math(&mut self, formula: &Inline) {
-        if formula.is_blank() {
+        if self.is_blank(formula) {
             return;
         }
         let block = self.start(BlockKind::Math);
@@ -538,7 +622,8 @@ impl LayerWriter {
     /// Writes a table, whose first row is its head. Cells are written on one line; missing ones are empty.
     pub fn table(&mut self, rows: &[Vec<Inline>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        if rows.iter().flatten().all(Inline::is_blank) {
+        let is_blank = rows.iter().flatten().fold(true, |all, cell| self.is_blank(cell) && all);
+        if is_blank {
             return;
         }
         let block = self.start(BlockKind::Table);
@@ -553,7 +638,7 @@ impl LayerWriter {
             for column in 0..columns {
                 if let Some(cell) = row.get(column).filter(|cell| !cell.is_blank()) {
                     self.text.push(' ');
-                    self.inline(cell, Layout::Line);
+                    self.inline(&cell.in_cell(), Layout::Line);
                 }
                 self.text.push_str(" |");
             }
@@ -569,11 +654,10 @@ impl LayerWriter {
     /// Writes a text that its author wrote in Markdown, such as a cell of a notebook: as it is, with the blocks, headings,
     /// links, anchors and footnotes that it has as a Markdown file. Inside a quotation or a list, it is a paragraph.
     pub fn markdown(&mut self, text: &Inline) {
-        if text.is_blank() || self.is_full() {
-            return;
-        }
         if !self.open.is_empty() {
-            self.paragraph(text);
+            return self.paragraph(text);
+        }
+        if self.is_blank(text) || self.is_full() {
             return;
         }
         if !self.text.is_empty() {
@@ -815,6 +899,16 @@ impl LayerWriter {
     }
 }
 
+/// Returns whether a character only says where a line may break, or begins a file: a soft hyphen, a space without width, a
+/// byte order mark. Those that join letters or part them are letters' own.
+fn is_break(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{feff}')
+}
+
+fn has_breaks(text: &str) -> bool {
+    !text.is_ascii() && text.contains(is_break)
+}
+
 /// Returns whether a raised text is an ending behind this character, such as `st` in `1st`.
 fn is_ending(before: Option<char>, raised: &str) -> bool {
     let ending = raised.trim_end_matches('.').to_lowercase();
@@ -876,6 +970,30 @@ fn short(target: &str) -> Cow<'_, str> {
         return target;
     }
     Cow::Owned(format!("{}…", &target[..target.floor_char_boundary(MAX_TARGET)]))
+}
+
+/// Returns a target as it is written: not too long, and between angle brackets if it would end before.
+fn written(target: &str) -> Cow<'_, str> {
+    let scheme = target.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_code = ["data", "javascript"].iter().any(|code| scheme.eq_ignore_ascii_case(code));
+    let most = if is_code { MAX_CODE } else { MAX_WRITTEN };
+    let mut written = Cow::Borrowed(target);
+    if target.len() > most {
+        // The rest of an address is what a program was asked; without it, the page is still named.
+        let page = target.find(['?', '#']).filter(|page| !is_code && *page > 0).unwrap_or(target.len());
+        written = Cow::Owned(format!("{}…", &target[..target.floor_char_boundary(page.min(most))]));
+    }
+    let mut depth = 0_i32;
+    let mut is_open = false;
+    for byte in written.bytes() {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        is_open |= depth < 0;
+    }
+    if is_open || depth != 0 || written.contains(char::is_whitespace) {
+        let inner = written.replace('<', "%3C").replace('>', "%3E");
+        written = Cow::Owned(format!("<{inner}>"));
+    }
+    written
 }
 
 /// Converts an offset. A layer has at most [`MAX_BYTES`](super::MAX_BYTES).
@@ -986,11 +1104,11 @@ mod tests {
             line.code(&text("a`b"));
             writer.paragraph(&line);
         });
-        assert_eq!(document.text, "See [**the**](a b.html) ``a`b``\n");
+        assert_eq!(document.text, "See [**the**](<a b.html>) ``a`b``\n");
         let [link] = &document.links[..] else { panic!("{:?}", document.links) };
         assert_eq!(
             (&*link.target, &*link.text, &document.text[link.range.clone()]),
-            ("a b.html", "**the**", "[**the**](a b.html)")
+            ("a b.html", "**the**", "[**the**](<a b.html>)")
         );
     }
 
@@ -1035,6 +1153,70 @@ mod tests {
         assert_eq!(document.text, "é10^(6 [n](a)`c`)\n");
         assert_eq!((document.place(&(2..3)), document.place(&(6..7)), document.place(&(9..10))), (2..3, 4..5, 6..7));
         assert_eq!((document.links[0].range.clone(), &document.anchors[0]), (8..14, &("x".to_owned(), 9)));
+    }
+
+    #[test]
+    fn a_target_is_written_as_far_as_it_names_a_page() {
+        let long = format!("https://a.b/c?q={}", "%20x".repeat(100));
+        let path = format!("https://a.b/{}", "é/".repeat(100));
+        let cut = format!("{}…", &path[..path.floor_char_boundary(200)]);
+        for (target, shown) in [
+            ("a(b)c", "a(b)c"),
+            ("a)b(", "<a)b(>"),
+            ("a(b", "<a(b>"),
+            ("a \n <b>", "<a %3Cb%3E>"),
+            (&long, "https://a.b/c…"),
+            (&path, &cut),
+            (&format!("#{}", "x".repeat(300)), &format!("#{}…", "x".repeat(199))),
+            ("data:text/plain,1", "data:text/plain,1"),
+            (&format!("data:image/png;base64,{}", "A".repeat(50)), "data:image/png;base64,AAAAAAAAAAAAAAAAAA…"),
+            (&format!("JavaScript:{}", "f();".repeat(20)), "JavaScript:f();f();f();f();f();f();f();f…"),
+        ] {
+            let document = written(|writer| {
+                let mut line = Inline::new();
+                line.start_link(target);
+                line.push("x", 0..1);
+                line.end_link();
+                line.image(target, &text("y"));
+                writer.paragraph(&line);
+            });
+            assert_eq!(document.text, format!("[x]({shown})![y]({shown})\n"));
+            assert!(document.links.iter().all(|link| link.target == on_one_line(target)), "{:?}", document.links);
+        }
+    }
+
+    #[test]
+    fn a_bar_in_a_cell_does_not_end_it() {
+        let document = written(|writer| {
+            let mut cell = text("|a|b");
+            cell.code(&text("x|y"));
+            cell.replaced("é|", 20..27);
+            cell.start_link("p|q");
+            cell.push("|", 30..31);
+            cell.end_link();
+            writer.table(&[vec![cell, text("plain")]]);
+        });
+        assert_eq!(document.text, "| \\|a\\|b`x\\|y`é\\|[\\|](p\\|q) | plain |\n| --- | --- |\n");
+        let place = |range: Range<usize>| document.place(&range);
+        assert_eq!((place(3..5), place(6..8), place(2..8)), (0..2, 2..4, 0..4));
+        assert_eq!((place(9..10), place(11..13), place(14..18)), (0..1, 1..3, 20..27));
+        assert_eq!(&document.text[document.links[0].range.clone()], "[\\|](p\\|q)");
+    }
+
+    #[test]
+    fn characters_that_only_part_lines_are_left_out_and_counted() {
+        let document = written(|writer| {
+            let mut line = text("so\u{ad}ft \u{feff}\u{200b}x");
+            line.replaced("\u{200b}", 30..37);
+            line.replaced("a\u{ad}", 40..44);
+            line.write("b\u{ad}c\u{200d}");
+            writer.paragraph(&line);
+            writer.paragraph(&text("\u{ad}"));
+            writer.code("", &text("\u{200b}"));
+        });
+        assert_eq!(document.text, "soft xabc\u{200d}\n");
+        assert_eq!((document.place(&(2..4)), document.place(&(5..6))), (4..6, 13..14));
+        assert_eq!(document.dropped[0].chars, 6);
     }
 
     #[test]
