@@ -42,6 +42,7 @@ more:
 	@echo ""
 	@echo "crash            kill the job at 120 moments and at every file operation"
 	@echo "fuzz             arbitrary documents and specs; FUZZ_SECONDS=1800"
+	@echo "fuzz-reader      arbitrary files of one format; READER=pdf FILES='FOLDER …'"
 	@echo "memcheck         the encoder's kernels under valgrind"
 	@echo "readers          tests of all readers, with Hugging Face datasets and LanceDB (860 MB)"
 	@echo "test-distributed Ray, Slurm, Spark; DISTRIBUTED='--corpus DIR --only ray'"
@@ -240,12 +241,22 @@ memcheck:
 # to check, and without a sanitizer a stable compiler is enough.
 FUZZ_SECONDS ?= 1800
 FUZZ = $(CARGO) fuzz
-FUZZ_FOUND = $(abspath $(TARGET))/fuzz/chunking
-fuzz:
-	@$(FUZZ) --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz@0.13.2
-	mkdir -p $(FUZZ_FOUND)
-	$(FUZZ) run --fuzz-dir tests/fuzz --sanitizer none chunking $(FUZZ_FOUND) $(abspath tests/fuzz/corpus/chunking) -- \
+FUZZ_FOUND = $(abspath $(TARGET))/fuzz
+fuzz: fuzz-tool
+	mkdir -p $(FUZZ_FOUND)/chunking
+	$(FUZZ) run --fuzz-dir tests/fuzz --sanitizer none chunking $(FUZZ_FOUND)/chunking $(abspath tests/fuzz/corpus/chunking) -- \
 	  -max_len=4096 -timeout=10 -dict=tests/fuzz/markdown.dict -max_total_time=$(FUZZ_SECONDS)
+
+# The same for one reader. FILES are folders of files to begin with.
+READER ?= html
+fuzz-reader: fuzz-tool
+	mkdir -p $(FUZZ_FOUND)/$(READER)
+	CHUNKMILL_FUZZ_READER=$(READER) $(FUZZ) run --fuzz-dir tests/fuzz --sanitizer none reading $(FUZZ_FOUND)/$(READER) $(abspath $(FILES)) -- \
+	  -max_len=65536 -timeout=20 -rss_limit_mb=4096 -max_total_time=$(FUZZ_SECONDS)
+
+.PHONY: fuzz-tool fuzz-reader
+fuzz-tool:
+	@$(FUZZ) --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz@0.13.2
 
 fixture:
 	$(CARGO) build --release --bin chunkmill

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{self, Endpoint};
 use crate::chunk::{Settings, Spec};
-use crate::corpus::{DEFAULT_MAX_BYTES, Filter, Root, RowColumns};
+use crate::corpus::{DEFAULT_MAX_BYTES, Filter, InnerDocuments, Root, RowColumns};
 use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
@@ -116,6 +116,8 @@ settings! {
         pub text_column: String = "NAME", Words("none: a table is one document, or none"), Documents;
         /// The column that names the rows of a table. Without one, they have numbers.
         pub id_column: String = "NAME", Words("none"), Documents;
+        /// Make each file that is attached to a mail a document too, named `mail.eml#report.pdf`.
+        pub attachments: bool = "BOOL", Is("false"), Documents;
         /// Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped.
         pub hidden: bool = "BOOL", Is("true"), Documents;
         /// Quarantine files larger than this.
@@ -587,7 +589,7 @@ impl Options {
                 self.corpus.hidden.unwrap_or(true),
                 self.corpus.max_file_size.unwrap_or(DEFAULT_MAX_BYTES),
             )?
-            .with_rows(rows)?,
+            .with_inner(InnerDocuments { rows, attachments: self.corpus.attachments.unwrap_or(false) })?,
             admission: Admission {
                 profile: self.corpus.security.unwrap_or_default(),
                 allow_blocked: self.corpus.allow_blocked.unwrap_or(false),

@@ -54,7 +54,7 @@ flags! {
     /// Flags that decide which documents are admitted.
     pub(super) struct AdmissionFlags of CorpusOptions["security", "allow_blocked", "html", "notebook_outputs", "text_growth", "document_memory"];
     /// Flags that decide how a document is read.
-    pub(super) struct ReadFlags of CorpusOptions["text_column", "id_column", "html", "notebook_outputs", "text_growth"];
+    pub(super) struct ReadFlags of CorpusOptions["text_column", "id_column", "attachments", "html", "notebook_outputs", "text_growth"];
     /// Flags for chunking.
     pub(super) struct ChunkFlags of Settings;
     /// Flags that choose the model.

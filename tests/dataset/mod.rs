@@ -4,6 +4,7 @@
 //!
 //! | file | question it answers |
 //! | --- | --- |
+//! | `attachments` | Are files that are attached to mails documents on request? |
 //! | `corpus` | Which documents are found, and how are their bytes read? |
 //! | `crash` | Does a run that is killed resume? |
 //! | `damaged_files` | Is every damaged file detected? |
@@ -27,6 +28,7 @@
 //! | `untrusted` | What can files that somebody else made do? Nothing. |
 //! | `verify` | Does `verify` find and name all that is wrong? |
 
+mod attachments;
 mod corpus;
 mod crash;
 mod damaged_files;

@@ -17,10 +17,10 @@ const NAMED: [&str; 4] = ["--text-column", "body", "--id-column", "name"];
 
 const LINES: &str = r##"{"name": "mill", "body": "# Mill\n\nA mill grinds wheat.", "title": "The mill", "year": 1850}
 {"name": "stone.md", "body": "Stones are *dressed*.\n\n## Tools\n\nA mill bill.", "year": 1851}
-{"name": "c/run.py", "body": "def grind():\n    return 1\n", "title": null, "year": 1852}
+{"name": "c/notes.txt", "body": "# No heading\n\nOf rye.\n", "title": null, "year": 1852}
 "##;
 
-const CSV: &str = "name,year,body,title\nmill,1850,\"# Mill\n\nA mill grinds wheat.\",The mill\nstone.md,1851,\"Stones are *dressed*.\n\n## Tools\n\nA mill bill.\",\nc/run.py,1852,\"def grind():\n    return 1\n\",\n";
+const CSV: &str = "name,year,body,title\nmill,1850,\"# Mill\n\nA mill grinds wheat.\",The mill\nstone.md,1851,\"Stones are *dressed*.\n\n## Tools\n\nA mill bill.\",\nc/notes.txt,1852,\"# No heading\n\nOf rye.\n\",\n";
 
 fn parquet() -> Vec<u8> {
     let lines = json_lines(LINES);
@@ -85,7 +85,7 @@ fn the_same_rows_are_the_same_documents_in_each_kind_of_table() {
         // The title is a column of its own. Vectors and bytes are no metadata.
         assert_eq!(metadata, json!({ "year": year }), "{name}");
         assert_eq!(of("stone.md")[0]["headings"][0]["title"], "Tools", "{name}: {found:#?}");
-        assert_eq!(of("c/run.py")[0]["kind"], "code", "{name}: {found:#?}");
+        assert_eq!(of("c/notes.txt")[0]["headings"], json!([]), "{name}: {found:#?}");
         assert!(found.iter().any(|chunk| chunk["doc_id"] == "a.md"), "{name}");
         let numbered = chunks(home.path(), &ROWS);
         let ids: Vec<&str> = numbered.iter().filter_map(|chunk| chunk["doc_id"].as_str()).collect();

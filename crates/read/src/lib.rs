@@ -74,5 +74,7 @@ mod format;
 
 pub use chunkmill_text::document::{HtmlPart, ReadSettings};
 pub use format::{ReadFormat, read};
+#[cfg(feature = "mail")]
+pub use mail::attachments;
 #[cfg(feature = "table")]
 pub use table::rows;

@@ -32,7 +32,7 @@ const EXAMPLES: &str = "Examples:\n\
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The file to explain; of a table whose rows are documents, FILE#ROW
+    /// The file to explain; of a document inside a file, FILE#NAME
     file: std::path::PathBuf,
     #[command(flatten)]
     read: ReadFlags,
@@ -161,15 +161,18 @@ fn read(file: &Path, config: &Config) -> crate::error::Result<Document> {
     if file.is_dir() {
         return Err(wrong("is a folder".to_owned()));
     }
-    // A row of a table is named by the table, `#` and the row.
+    // A document inside a file is named by the file, `#` and its name.
     let name = file.to_string_lossy();
-    let row = name.split_once('#').filter(|_| config.filter.rows().is_some() && !file.exists());
-    let found = corpus::discover(&[Root::new(row.map_or(file, |(table, _)| Path::new(table)))], &config.filter, &[])?;
-    let is_it = |path: &str| row.is_none_or(|(_, row)| path.split_once('#').is_some_and(|(_, other)| other == row));
+    let inner = name.split_once('#').filter(|_| !config.filter.inner().is_none() && !file.exists());
+    let found = corpus::discover(&[Root::new(inner.map_or(file, |(outer, _)| Path::new(outer)))], &config.filter, &[])?;
+    let is_it = |path: &str| inner.is_none_or(|(_, name)| path.split_once('#').is_some_and(|(_, other)| other == name));
     if let Some(passed_over) = found.quarantined.iter().find(|document| is_it(&document.path)) {
         return Err(wrong(passed_over.reason.to_string()));
     }
-    if let (None, [first, _, ..]) = (row, &found.sources[..]) {
+    let is_outer = |source: &corpus::Source| !source.origin.path.contains('#');
+    if let (None, [first, _, ..]) = (inner, &found.sources[..])
+        && !found.sources.iter().any(is_outer)
+    {
         return Err(wrong(format!("is a table of documents; name one of them, such as `{}`", first.origin.path)));
     }
     let source = found.sources.into_iter().find(|source| is_it(&source.origin.path));

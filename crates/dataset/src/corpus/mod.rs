@@ -10,9 +10,11 @@
 
 mod batch;
 mod ignored;
+mod inner;
 mod list;
 mod others;
 mod own;
+mod records;
 mod rows;
 mod special;
 
@@ -35,11 +37,12 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::storage::{Entry, Location};
 pub(crate) use batch::{checked, safely};
 use ignored::{IgnoreRules, RULES};
+pub use inner::{InnerDocuments, RowColumns};
 pub use list::NameList;
 pub use others::OtherFiles;
 use own::{own_folder, told_by};
-pub use rows::RowColumns;
-use rows::{TableRow, is_table};
+use records::{Record, RecordKind, RecordWriter};
+use rows::is_table;
 use special::{special, special_at, special_rules};
 
 /// Formats that are data more often than documents: they are read, but not by default.
@@ -126,8 +129,7 @@ pub struct Filter {
     named: Vec<(String, Gitignore)>,
     hidden: bool,
     max_bytes: u64,
-    /// The columns of tables whose rows are documents.
-    rows: Option<RowColumns>,
+    inner: InnerDocuments,
 }
 
 impl Filter {
@@ -151,31 +153,27 @@ impl Filter {
         let default = default_include();
         let include = if include.is_empty() { &default } else { include };
         let (include, exclude) = (globs("include", include)?, globs("exclude", exclude)?);
-        Ok(Self { include, exclude, named, hidden, max_bytes, rows: None })
+        Ok(Self { include, exclude, named, hidden, max_bytes, inner: InnerDocuments::default() })
     }
 
-    /// Makes each row of a table a document. Without globs of its own, the filter then takes tables too.
+    /// Takes the documents that are inside files too. Without globs of its own, the filter then takes tables, if rows are
+    /// documents.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new).
-    pub fn with_rows(self, rows: Option<RowColumns>) -> Result<Self> {
-        if let Some(RowColumns { text, id: Some(id) }) =
-            rows.as_ref().filter(|rows| rows.id.as_ref() == Some(&rows.text))
-        {
-            let help = "name the column with the ids of the documents, or leave it out: rows have numbers";
-            return Err(Error::setting("id-column", format!("`{id}` is the column with the text, `{text}`"), help));
-        }
+    /// [`Error::Setting`] for columns that contradict each other; those of [`new`](Self::new).
+    pub fn with_inner(self, inner: InnerDocuments) -> Result<Self> {
+        inner.check()?;
         let mut include = self.include;
-        if rows.is_some() && self.named.is_empty() {
+        if inner.rows.is_some() && self.named.is_empty() {
             let tables = Format::TABLES.iter().map(|extension| format!("*.{extension}"));
             include = globs("include", &default_include().into_iter().chain(tables).collect::<Vec<_>>())?;
         }
-        Ok(Self { include, rows, ..self })
+        Ok(Self { include, inner, ..self })
     }
 
-    /// Returns the columns of tables whose rows are documents.
-    pub fn rows(&self) -> Option<&RowColumns> {
-        self.rows.as_ref()
+    /// Returns which files have documents inside them.
+    pub fn inner(&self) -> &InnerDocuments {
+        &self.inner
     }
 }
 
@@ -261,12 +259,13 @@ pub struct Source {
     pub is_root: bool,
     /// Size in bytes when it was found.
     pub bytes: u64,
-    /// The row of a table that it is.
-    row: Option<TableRow>,
+    /// Its bytes, if it is inside a file.
+    record: Option<Record>,
 }
 
 impl Source {
-    /// Returns the path to read it from. That of a row is the path of its table, `#` and the row.
+    /// Returns the path to read it from. That of a document inside a file is the path of
+    /// the file, `#` and its name.
     pub fn file(&self) -> PathBuf {
         if self.is_root { self.root.path().to_owned() } else { self.root.join(&*self.origin.path) }
     }
@@ -638,6 +637,11 @@ fn list(place: &RootPlace<'_>, selection: &Selection<'_>, except: &[PathBuf], fo
     Ok(())
 }
 
+/// Returns whether a file is a mail or a mailbox, by its name.
+fn is_mail(name: &str) -> bool {
+    ReadFormat::of_path(name).is_some_and(|format| format.name == "mail")
+}
+
 /// Returns whether a folder with this name belongs to a version control system.
 fn is_of_version_control(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".jj")
@@ -683,12 +687,12 @@ impl Discovery {
             self.quarantine(root, file.name(), Skip::Name);
             return Ok(());
         };
-        if let Some(columns) = filter.rows.as_ref().filter(|_| is_table(name)) {
+        if let Some(columns) = filter.inner.rows.as_ref().filter(|_| is_table(name)) {
             let (rows, broken) = rows::rows(place.canonical.storage(), &file.path, columns, filter.max_bytes)?;
-            for (row, text) in rows {
+            for (row, record) in rows {
                 let name = format!("{name}#{row}");
-                match text {
-                    Ok(row) => self.found(place, file, &name, row.bytes(), Some(row)),
+                match record {
+                    Ok(record) => self.found(place, file, &name, record.bytes(), Some(record)),
                     Err(reason) => self.quarantine(root, name, reason),
                 }
             }
@@ -699,11 +703,48 @@ impl Discovery {
             self.quarantine(root, name.to_owned(), Skip::TooLarge { bytes: file.bytes, limit: filter.max_bytes });
         } else {
             self.found(place, file, name, file.bytes, None);
+            if filter.inner.attachments && is_mail(name) {
+                self.attachments(place, file, name, filter)?;
+            }
         }
         Ok(())
     }
 
-    fn found(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, bytes: u64, row: Option<TableRow>) {
+    /// Adds the files that are attached to a mail, as the globs choose them.
+    #[cfg(feature = "mail")]
+    fn attachments(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, filter: &Filter) -> Result<()> {
+        // If it cannot be read, it is quarantined when it is read as a document.
+        let Ok(bytes) = place.canonical.storage().read(&file.path) else { return Ok(()) };
+        let failed = |error| Error::io("write", std::env::temp_dir())(error);
+        let mut records = RecordWriter::new(RecordKind::File).map_err(failed)?;
+        let mut written = Ok(());
+        chunkmill_read::attachments(&bytes, &mut |attached, bytes| {
+            let name = format!("{name}#{attached}");
+            if written.is_err() || matches(&filter.exclude, &name) {
+            } else if !matches(&filter.include, &name) {
+                self.others.add(&name);
+            } else {
+                match records.add("", bytes) {
+                    Ok(record) => self.found(place, file, &name, record.bytes(), Some(record)),
+                    Err(error) => written = Err(failed(error)),
+                }
+            }
+        });
+        written?;
+        records.finish().map_err(failed)
+    }
+
+    #[cfg(not(feature = "mail"))]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the same for a program without a reader of mails"
+    )]
+    fn attachments(&mut self, _: &RootPlace<'_>, _: &Entry, _: &str, _: &Filter) -> Result<()> {
+        Ok(())
+    }
+
+    fn found(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, bytes: u64, record: Option<Record>) {
         let path: Arc<str> = name.into();
         let doc_id = place.root.doc_id(name);
         let origin = Origin {
@@ -715,10 +756,10 @@ impl Discovery {
         self.sources.push(Source {
             origin,
             root: Arc::clone(&place.canonical),
-            // The path of a row is more than that of its table.
-            is_root: row.is_none() && file.path == place.canonical.path(),
+            // The path of a document inside a file is more than that of the file.
+            is_root: record.is_none() && file.path == place.canonical.path(),
             bytes,
-            row,
+            record,
         });
     }
 }
@@ -746,13 +787,13 @@ impl From<Source> for FetchedDocument {
 pub fn fetch(sources: &[Source]) -> Result<Vec<FetchedDocument>> {
     let mut documents: Vec<FetchedDocument> = sources.iter().cloned().map(FetchedDocument::from).collect();
     let mut roots: Vec<&Arc<Location>> = Vec::new();
-    for Source { root, .. } in sources.iter().filter(|source| source.row.is_none()) {
+    for Source { root, .. } in sources.iter().filter(|source| source.record.is_none()) {
         if root.is_in_object_store() && !roots.iter().any(|known| Arc::ptr_eq(known, root)) {
             roots.push(root);
         }
     }
     for root in roots {
-        let is_here = |source: &Source| source.row.is_none() && Arc::ptr_eq(&source.root, root);
+        let is_here = |source: &Source| source.record.is_none() && Arc::ptr_eq(&source.root, root);
         let mut here: Vec<&mut FetchedDocument> =
             documents.iter_mut().filter(|document| is_here(&document.source)).collect();
         let files: Vec<PathBuf> = here.iter().map(|document| document.source.file()).collect();
@@ -785,8 +826,8 @@ impl FetchedDocument {
     /// A [`Skip`], with the origin, if the file cannot be read, and those of [`layer`].
     pub fn read(self, settings: &ReadSettings) -> Result<(Origin, Layer), QuarantinedDocument> {
         let Self { source, bytes } = self;
-        if let Some(row) = &source.row {
-            return match row.layer(&source.origin.path) {
+        if let Some(record) = &source.record {
+            return match record.layer(&source.origin.path, settings) {
                 Ok(Ok(layer)) => Ok((source.origin, layer)),
                 Ok(Err(Refusal { reason, hash })) => Err(QuarantinedDocument::of(source.origin, reason, Some(hash))),
                 Err(error) => Err(QuarantinedDocument::of(source.origin, Skip::Unreadable(error), None)),
@@ -801,8 +842,8 @@ impl FetchedDocument {
     /// Returns the BLAKE3 hash of its bytes in hexadecimal, or `None` if they cannot be read. They need not fit
     /// into memory. That of a row is of its metadata and its text.
     pub fn hash(&self) -> Option<String> {
-        if let Some(row) = &self.source.row {
-            return row.hash().ok();
+        if let Some(record) = &self.source.record {
+            return record.hash().ok();
         }
         let mut hasher = blake3::Hasher::new();
         match &self.bytes {

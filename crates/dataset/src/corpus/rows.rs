@@ -1,18 +1,15 @@
 //! Tables whose rows are documents: a column has the text, the others are metadata.
 //!
-//! A table is read once, when it is found. The texts of its rows go to a file that has no name and is gone when the run
-//! ends, because a row is read twice, in any order, and most tables can only be read from the start. So memory does not
-//! grow with a table in Parquet or JSON lines; one in CSV is in memory while it is read, as any document is.
+//! A table is read once, when it is found, and its rows become [`Record`]s. So memory does not grow with a table in Parquet or
+//! JSON lines; one in CSV is in memory while it is read, as any document is.
 //!
 //! A row that has no text or no id is a document that cannot be read. So is what follows the place where a table is
 //! broken. The rows before are kept.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{can_cast_types, cast};
@@ -21,13 +18,14 @@ use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use chunkmill_base::error::{Error, Result, Skip};
 use chunkmill_base::value::count;
-use chunkmill_text::document::{Format, Layer, Refusal};
+use chunkmill_text::document::{Format, Layer};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::RowColumns;
 use super::batch::{checked, safely};
+use super::records::{Record, RecordKind, RecordWriter};
 use crate::storage::Storage;
 
 /// Rows of a table in Parquet that are in memory together.
@@ -42,82 +40,8 @@ const MAX_ID: usize = 1000;
 /// How many columns a message names.
 const NAMED: usize = 20;
 
-/// The columns of a table whose rows are documents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RowColumns {
-    /// The column with the text of a document.
-    pub text: String,
-    /// The column with its id, which must be unique in the table. Without one, a row is named by its number, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-}
-
-/// A row that is a document: where its text and its metadata are.
-#[derive(Debug, Clone)]
-pub(super) struct TableRow {
-    records: Arc<Records>,
-    /// Its metadata, as a line of JSON, or nothing.
-    metadata: Range<u64>,
-    /// Length of the text, which follows.
-    text: u64,
-    /// The number of the row in its table, from 1.
-    pub(super) number: u64,
-}
-
-impl PartialEq for TableRow {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.records, &other.records) && self.number == other.number
-    }
-}
-
-impl Eq for TableRow {}
-
-impl TableRow {
-    /// Returns the size of the text in bytes.
-    pub(super) fn bytes(&self) -> u64 {
-        self.text
-    }
-
-    /// Returns the BLAKE3 hash of the metadata and the text, in hexadecimal; without metadata, that of the text.
-    pub(super) fn hash(&self) -> io::Result<String> {
-        let all = self.records.read(self.metadata.start..self.metadata.end + self.text)?;
-        Ok(blake3::hash(&all).to_hex().to_string())
-    }
-
-    /// Reads the row. Its text is what the name of the row says, otherwise Markdown, see [`Format::of_path`].
-    ///
-    /// # Errors
-    /// The outer one if the texts cannot be read again.
-    pub(super) fn layer(&self, path: &str) -> io::Result<Result<Layer, Refusal>> {
-        let hash = self.hash()?;
-        let metadata = self.records.read(self.metadata.clone())?;
-        let text = self.records.read(self.metadata.end..self.metadata.end + self.text)?;
-        Ok(match Layer::read(path, text) {
-            Ok(layer) => Ok(Layer { hash, metadata: serde_json::from_slice(&metadata).unwrap_or_default(), ..layer }),
-            Err(refusal) => Err(Refusal { hash, ..refusal }),
-        })
-    }
-}
-
-/// The texts of tables, in a file without a name.
-#[derive(Debug)]
-struct Records {
-    file: Mutex<File>,
-}
-
-impl Records {
-    fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
-        let len = range.end.saturating_sub(range.start);
-        let mut bytes = vec![0; usize::try_from(len).unwrap_or_default()];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(range.start))?;
-        file.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
 /// A row that was found: its name below the table, and its text or the reason why it has none.
-pub(super) type FoundRow = (String, Result<TableRow, Skip>);
+pub(super) type FoundRow = (String, Result<Record, Skip>);
 
 /// Returns whether a file is a table, by its name.
 pub(super) fn is_table(name: &str) -> bool {
@@ -139,11 +63,8 @@ pub(super) fn rows(
     max_bytes: u64,
 ) -> Result<(Vec<FoundRow>, Option<Skip>)> {
     let failed = |error| Error::io("write", std::env::temp_dir())(error);
-    let own = tempfile::tempfile().map_err(failed)?;
-    let file = io::BufWriter::new(own.try_clone().map_err(failed)?);
-    let records = Arc::new(Records { file: Mutex::new(own) });
-    let mut table =
-        Table { columns, max_bytes, file, at: 0, records, found: Vec::new(), ids: HashSet::new(), number: 0 };
+    let records = RecordWriter::new(RecordKind::Text).map_err(failed)?;
+    let mut table = Table { columns, max_bytes, records, found: Vec::new(), ids: HashSet::new(), number: 0 };
     let read = match extension(&path.to_string_lossy()).as_deref() {
         Some("parquet") => table.parquet(storage, path),
         Some("jsonl" | "ndjson") => table.json_lines(storage, path),
@@ -154,7 +75,7 @@ pub(super) fn rows(
         Err(Broken::Table(reason)) => Some(reason),
         Err(Broken::Texts(error)) => return Err(failed(error)),
     };
-    table.file.flush().map_err(failed)?;
+    table.records.finish().map_err(failed)?;
     Ok((table.found, broken))
 }
 
@@ -184,9 +105,7 @@ fn unreadable(error: io::Error) -> Broken {
 struct Table<'c> {
     columns: &'c RowColumns,
     max_bytes: u64,
-    file: io::BufWriter<File>,
-    at: u64,
-    records: Arc<Records>,
+    records: RecordWriter,
     found: Vec<FoundRow>,
     /// Hashes of the ids so far.
     ids: HashSet<[u8; 16]>,
@@ -368,11 +287,7 @@ impl Table<'_> {
             Some(text) => {
                 metadata.retain(|_, value| !value.is_null() && value.to_string().len() <= MAX_VALUE);
                 let line = if metadata.is_empty() { String::new() } else { Value::Object(metadata).to_string() + "\n" };
-                self.file.write_all(line.as_bytes()).and_then(|()| self.file.write_all(text)).map_err(Broken::Texts)?;
-                let metadata = self.at..self.at + line.len() as u64;
-                self.at = metadata.end + text.len() as u64;
-                let records = Arc::clone(&self.records);
-                Ok(TableRow { records, metadata, text: text.len() as u64, number: self.number })
+                Ok(self.records.add(&line, text).map_err(Broken::Texts)?)
             }
         };
         self.found.push((id, row));

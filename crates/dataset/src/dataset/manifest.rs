@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::EdgeRow;
 use super::schema::{FloatEncoding, Table};
-use crate::corpus::RowColumns;
+use crate::corpus::InnerDocuments;
 use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
@@ -63,9 +63,9 @@ pub struct Manifest {
     pub parser_version: u32,
     /// Which documents were admitted.
     pub admission: Admission,
-    /// The columns of tables whose rows are documents, if rows are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rows: Option<RowColumns>,
+    /// Which files have documents inside them.
+    #[serde(default, skip_serializing_if = "InnerDocuments::is_none")]
+    pub inner: InnerDocuments,
     /// How documents were chunked.
     pub spec: SpecRecord,
     /// The model that produced the vectors.
@@ -311,19 +311,13 @@ impl Manifest {
 
     /// Creates a manifest without files.
     #[must_use]
-    pub fn new(
-        spec: &Spec,
-        admission: Admission,
-        rows: Option<&RowColumns>,
-        model: &ModelInfo,
-        output: Output,
-    ) -> Self {
+    pub fn new(spec: &Spec, admission: Admission, inner: &InnerDocuments, model: &ModelInfo, output: Output) -> Self {
         Self {
             format_version: FORMAT_VERSION,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             parser_version: PARSER_VERSION,
             admission: admission.of_dataset(),
-            rows: rows.cloned(),
+            inner: inner.clone(),
             spec: spec.into(),
             model: model.clone(),
             output,

@@ -42,7 +42,7 @@ pub fn run(
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
     let deleted = leaving(job, out, earlier.as_ref(), &parts)?;
     watch(parts::discovered(parts.iter()));
-    let manifest = Manifest::new(&job.spec, job.admission, job.filter.rows(), embedder.info(), job.output);
+    let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
 
     // Parts that exist already and are still valid.
     let recipe = inputs::InputRecipe::new(job, embedder.info());

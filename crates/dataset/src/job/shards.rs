@@ -183,7 +183,7 @@ impl Plan {
     /// Rejects a plan of another release, or for other settings or another model.
     fn check(&self, job: &Job, embedder: &dyn Embedder) -> Result<()> {
         let (here, there) = (embedder.info(), &self.manifest.model);
-        let now = Manifest::new(&job.spec, job.admission, job.filter.rows(), here, job.output);
+        let now = Manifest::new(&job.spec, job.admission, job.filter.inner(), here, job.output);
         self.check_release()?;
         let problem = if here.fingerprint != there.fingerprint {
             format!(
@@ -214,7 +214,7 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
-    let manifest = Manifest::new(&job.spec, job.admission, job.filter.rows(), embedder.info(), job.output);
+    let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let deleted = leaving(job, out, dataset.as_ref(), &parts)?;

@@ -12,6 +12,7 @@ mod tests;
 mod text;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings, on_one_line};
@@ -29,16 +30,50 @@ const MAX_NESTED: usize = 3;
 /// Most names of attachments that are recorded.
 const MAX_NAMES: usize = 200;
 
+/// Longest name of an attachment that is a document, in bytes.
+const MAX_NAME: usize = 200;
+
+/// Called with the name and the bytes of each attachment.
+type Attached<'a> = dyn FnMut(&str, &[u8]) + 'a;
+
 /// Reads a message or a mailbox.
 pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, _: &ReadSettings) -> Result<(), Skip> {
+    all(bytes, writer, &mut |_, _| ())
+}
+
+/// Calls a function with the name and the bytes of each file that is attached to a message, or to the messages of a
+/// mailbox. A name has no `/` or control characters, and there is no other like it: `report.pdf`, `report (2).pdf`; in a
+/// mailbox, it follows the number of the message: `12/report.pdf`.
+pub fn attachments(bytes: &[u8], each: &mut dyn FnMut(&str, &[u8])) {
+    let (mut used, mut counts) = (HashSet::new(), HashMap::new());
+    let mut attached = |name: &str, bytes: &[u8]| {
+        let (stem, extension) = name.rfind('.').map_or((name, ""), |dot| name.split_at(dot));
+        let count = counts.entry(name.to_owned()).or_insert(0_usize);
+        let free = loop {
+            *count += 1;
+            let name = if *count == 1 { name.to_owned() } else { format!("{stem} ({count}){extension}") };
+            if used.insert(name.clone()) {
+                break name;
+            }
+        };
+        each(&free, bytes);
+    };
+    // The text itself is not wanted.
+    let mut writer = LayerWriter::new("mail", usize::MAX);
+    // A file that is no mail has no attachments.
+    let _ = all(bytes, &mut writer, &mut attached);
+}
+
+fn all(bytes: &[u8], writer: &mut LayerWriter, attached: &mut Attached<'_>) -> Result<(), Skip> {
     writer.forget_bytes();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = Reader { parser: MessageParser::default(), writer, names: Vec::new() };
+    let mut reader = Reader { parser: MessageParser::default(), writer, names: Vec::new(), attached, number: None };
     if bytes.starts_with(b"From ") {
         for (index, message) in messages(bytes).enumerate() {
             if reader.writer.is_full() {
                 break;
             }
+            reader.number = Some(index + 1);
             reader.message(&message, &format!("message {}", index + 1), Role::InMailbox);
         }
     } else {
@@ -100,14 +135,17 @@ impl Role {
     }
 }
 
-struct Reader<'w> {
+struct Reader<'w, 'a> {
     parser: MessageParser,
     writer: &'w mut LayerWriter,
     /// The names of attachments.
     names: Vec<String>,
+    attached: &'w mut Attached<'a>,
+    /// The number of the message in its mailbox.
+    number: Option<usize>,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn message(&mut self, bytes: &[u8], place: &str, role: Role) {
         let (mut head, start) = parts::headers(bytes);
         let empty = head.is_empty();
@@ -193,6 +231,10 @@ impl Reader<'_> {
     fn attachment(&mut self, kind: &Kind, body: &[u8], is_text: bool) {
         if let Some(name) = kind.name.as_ref().filter(|_| self.names.len() < MAX_NAMES) {
             self.names.push(name.clone());
+            let plain = name.replace(|c: char| c.is_control() || matches!(c, '/' | '\\' | '#'), "_");
+            let plain = &plain[plain.ceil_char_boundary(plain.len().saturating_sub(MAX_NAME))..];
+            let plain = self.number.map_or_else(|| plain.to_owned(), |number| format!("{number}/{plain}"));
+            (self.attached)(&plain, &decoded(kind, body));
         }
         if is_text {
             self.writer.drop(DropReason::Attachment, &decoded_text(kind, body));

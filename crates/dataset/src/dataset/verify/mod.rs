@@ -130,7 +130,7 @@ fn settings(manifest: &Manifest, findings: &mut Findings) {
 /// Returns all documents of a corpus by id, whatever settings chose them. Indexed documents are looked up here,
 /// and a document that is not indexed is not reported as missing.
 fn sources(roots: &[Root], manifest: &Manifest, out: &Location) -> Result<HashMap<String, Source>> {
-    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?.with_rows(manifest.rows.clone())?;
+    let filter = Filter::new(&["**".to_owned()], &[], true, MAX_BYTES)?.with_inner(manifest.inner.clone())?;
     let found = corpus::discover(roots, &filter, std::slice::from_ref(out))?;
     Ok(found.sources.into_iter().map(|source| (source.origin.doc_id.to_string(), source)).collect())
 }
