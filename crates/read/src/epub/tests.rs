@@ -293,3 +293,9 @@ fn no_change_of_bytes_makes_it_panic() {
         });
     }
 }
+
+#[test]
+fn notes_of_pages_have_labels_of_their_own() {
+    let text = r##"<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body><p>Word<a epub:type="noteref" href="#n1" id="r1">1</a>.</p><aside epub:type="footnote" id="n1"><p><a href="#r1">1.</a> Note.</p></aside></body></html>"##;
+    assert_eq!(layer_of("a.epub", &page(text)).text, "Word[^a-1].\n\n[^a-1]: Note.\n");
+}

@@ -17,6 +17,7 @@
 //! | `plan` | Which part of the page is its content, and what does the page say about itself? |
 //! | `inline` | How is text inside a block written? |
 //! | `lines` | How is code written? |
+//! | `notes` | Which blocks are footnotes, and which links refer to them? |
 //! | `table` | Which cells has a table? |
 //! | `walk` | Which blocks does the content have? |
 
@@ -24,6 +25,7 @@ mod element;
 mod encoding;
 mod inline;
 mod lines;
+mod notes;
 mod part;
 mod plan;
 mod table;

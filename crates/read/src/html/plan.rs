@@ -7,6 +7,7 @@ use chunkmill_text::document::{DropReason, LayerWriter, on_one_line, visible_cha
 use serde_json::Value;
 
 use super::element::{heading, is_hidden, is_line_numbers, is_navigation, is_permalink};
+use super::notes::{is_note, is_notes};
 use super::text::Piece;
 use super::tokens::Page;
 use super::tree::{Element, Kind, Space};
@@ -219,6 +220,9 @@ impl Plan {
             if self.reason(page, node, element).is_some() {
                 return false;
             }
+            if is_notes(element) {
+                return false;
+            }
             if matches!(element.html(), Some("ul" | "ol")) {
                 let (all, linked) = page.weight(node, self);
                 if page.nodes.elements(node).count() >= MENU && linked * 10 >= all * 9 {
@@ -263,6 +267,7 @@ impl Plan {
                 let around = page.nodes.element(around).and_then(Element::html).unwrap_or_default();
                 heading(around).is_some() || matches!(around, "summary" | "dt")
             }),
+            Some("aside") if is_note(element) || is_notes(element) => false,
             Some("aside") => is_links(page, node) || self.is_guess && element.has_role("complementary"),
             Some("footer") => self.is_guess && !is_in_section(page, node) || is_links(page, node),
             Some("header") => self.is_guess && !is_in_section(page, node) && !has_title(page, node),

@@ -421,3 +421,53 @@ fn a_bar_in_a_cell_does_not_end_it() {
     let page = "<table><tr><td>1<td>2|3<tr><td><code>a|b</code><td>c</table>";
     assert_eq!(text(page), "| 1 | 2\\|3 |\n| --- | --- |\n| `a\\|b` | c |\n");
 }
+
+#[test]
+fn notes_are_footnotes_whichever_program_wrote_them() {
+    let notes = "Word[^1] more.\n\n[^1]: Note **one**.\n";
+    for (reference, list) in [
+        // Pandoc.
+        (
+            r##"<a href="#fn1" class="footnote-ref" id="fnref1" role="doc-noteref"><sup>1</sup></a>"##,
+            r##"<section id="footnotes" class="footnotes footnotes-end-of-document" role="doc-endnotes"><hr /><ol><li id="fn1"><p>Note <b>one</b>.<a href="#fnref1" class="footnote-back" role="doc-backlink">↩︎</a></p></li></ol></section>"##,
+        ),
+        // Hugo, kramdown.
+        (
+            r##"<sup id="fnref:1"><a href="#fn:1" class="footnote" rel="footnote">1</a></sup>"##,
+            r##"<div class="footnotes"><ol><li id="fn:1"><p>Note <b>one</b>.&#160;<a href="#fnref:1">&#8617;</a></p></li></ol></div>"##,
+        ),
+        // Sphinx.
+        (
+            r##"<a class="footnote-reference brackets" href="#id2" id="id1" role="doc-noteref"><span class="fn-bracket">[</span>1<span class="fn-bracket">]</span></a>"##,
+            r##"<aside class="footnote-list brackets"><aside class="footnote brackets" id="id2" role="doc-footnote"><span class="label"><span class="fn-bracket">[</span><a role="doc-backlink" href="#id1">1</a><span class="fn-bracket">]</span></span><p>Note <b>one</b>.</p></aside></aside>"##,
+        ),
+        // Sphinx, and docutils, of old.
+        (
+            r##"<a class="footnote-reference brackets" href="#id2" id="id1">1</a>"##,
+            r##"<dl class="footnote brackets"><dt class="label" id="id2"><span class="brackets"><a class="fn-backref" href="#id1">1</a></span></dt><dd><p>Note <b>one</b>.</p></dd></dl>"##,
+        ),
+        (
+            r##"<a class="footnote-reference" href="#id2" id="id1">[1]</a>"##,
+            r##"<table class="docutils footnote" id="id2"><tr><td class="label"><a class="fn-backref" href="#id1">[1]</a></td><td>Note <b>one</b>.</td></tr></table>"##,
+        ),
+        // A book.
+        (
+            r##"<a epub:type="noteref" href="#n1" id="r1">1</a>"##,
+            r##"<aside epub:type="footnote" id="n1"><p><a href="#r1">1.</a> Note <b>one</b>.</p></aside>"##,
+        ),
+    ] {
+        let page = format!("<main><p>Word{reference} more.</p>{list}</main>");
+        assert_eq!(text(&page), notes, "{page}");
+        let document = Document::parse("a.html".into(), layer("a.html", &page));
+        assert_eq!((document.footnotes.len(), &*document.footnotes[0].label), (1, "1"));
+    }
+}
+
+#[test]
+fn labels_of_notes_are_unique_and_all_items_of_their_list_are_notes() {
+    let page = r##"<p>a<a role="doc-noteref" href="#x-1">*</a> b<a role="doc-noteref" href="#y-1">1</a> c<a role="doc-noteref" href="#x-1">*</a> <a href="#none" class="footnote-ref">2</a> <a href="#x-1">plain</a>
+        <ol class="footnotes"><li id="x-1">One.<li id="y-1">Two.<li>Three.</ol>"##;
+    assert_eq!(text(page), "a[^1] b[^y-1] c[^1] [2](#none) [^1]\n\n[^1]: One.\n\n[^y-1]: Two.\n\n[^3]: Three.\n");
+    let menu = r##"<p>See <a href="#a">a</a> and <a href="#b">b</a>.<ul><li id=a>A <a href="#b">b</a><li id=b>B</ul>"##;
+    assert_eq!(text(menu), "See [a](#a) and [b](#b).\n\n- A [b](#b)\n- B\n");
+}

@@ -5,6 +5,7 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, short_tar
 use super::element::{heading, is_block, is_code_table, language};
 use super::inline::Line;
 use super::lines::Lines;
+use super::notes::{Notes, is_back, is_notes};
 use super::part::{Part, needs_titles};
 use super::plan::Plan;
 use super::table::Table;
@@ -38,6 +39,8 @@ enum Leave {
     Heading(u8),
     /// Text whose marks are not written.
     Plain,
+    /// A footnote ends.
+    Note,
     /// Text whose marks are not written and whose blocks are on one line.
     Flat,
     Lines,
@@ -64,6 +67,9 @@ struct List {
 pub(super) struct Walk<'p, 'w> {
     page: &'p Page<'p>,
     plan: &'p Plan,
+    notes: Notes,
+    /// How many footnotes are open.
+    in_note: usize,
     /// The larger file's part that the page is.
     part: Option<&'p Part<'p>>,
     /// Whether headings are written that the larger file gives places.
@@ -98,6 +104,8 @@ impl<'p, 'w> Walk<'p, 'w> {
         Self {
             page,
             plan,
+            notes: Notes::find(page, part.map(|part| part.name)),
+            in_note: 0,
             part,
             titled: part.is_some_and(|part| !part.titles.is_empty()) && needs_titles(page, plan),
             below: 0,
@@ -218,6 +226,24 @@ impl<'p, 'w> Walk<'p, 'w> {
             self.drop(node, reason);
             return None;
         }
+        let is_label = || ["label", "fn-bracket"].iter().any(|class| element.has_class(class));
+        if self.notes.backs.contains(&node) || is_back(element) {
+            self.drop(node, DropReason::Navigation);
+            return None;
+        }
+        if self.notes.labels.contains(&node) || self.in_note > 0 && is_label() {
+            self.name(element);
+            self.drop(node, DropReason::Markup);
+            return None;
+        }
+        if self.lines.is_none()
+            && let Some(label) = self.notes.references.get(&node)
+        {
+            self.line.write(&format!("[^{label}]"));
+            self.name(element);
+            self.drop(node, DropReason::Markup);
+            return None;
+        }
         match element.space {
             Space::Math if element.name() == "math" => self.math(node, element),
             Space::Html => self.html(node, element),
@@ -249,7 +275,9 @@ impl<'p, 'w> Walk<'p, 'w> {
             "br" => self.br(),
             "hr" => {
                 self.break_block();
-                if self.flat == 0 {
+                let around = self.page.nodes.parent(node).and_then(|around| self.page.nodes.element(around));
+                // Above the notes it parts nothing, because they are not on a page.
+                if self.flat == 0 && !around.is_some_and(is_notes) {
                     self.write_names();
                     self.writer.rule();
                 }
@@ -339,7 +367,13 @@ impl<'p, 'w> Walk<'p, 'w> {
         if self.flat > 0 {
             return self.flat_block(element);
         }
+        if let Some(label) = self.notes.definitions.get(&node) {
+            self.writer.open_footnote(label);
+            self.in_note += 1;
+            return Leave::Note;
+        }
         match name {
+            "ul" | "ol" if self.notes.lists.contains(&node) => Leave::Block,
             "ul" | "ol" | "menu" | "dir" => self.open_list(node, element),
             "li" => self.open_item(node, element),
             "dd" => {
@@ -640,6 +674,11 @@ impl<'p, 'w> Walk<'p, 'w> {
             Leave::List => {
                 self.flush();
                 self.lists.pop();
+                self.writer.close();
+            }
+            Leave::Note => {
+                self.flush();
+                self.in_note -= 1;
                 self.writer.close();
             }
             Leave::Plain => {
