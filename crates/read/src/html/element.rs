@@ -230,6 +230,54 @@ pub(super) fn is_code_table(element: &Element) -> bool {
     element.classes().any(|class| CLASSES.contains(&class))
 }
 
+/// Returns whether an element is a note, a warning or the like, for a reader to see before the text around it. `first` is the
+/// first element in it.
+pub(super) fn is_admonition(element: &Element, first: Option<&Element>) -> bool {
+    let is_made = element
+        .classes()
+        .any(|class| matches!(class, "admonition" | "admonitionblock" | "markdown-alert" | "theme-admonition"));
+    is_made && element.html() != Some("table")
+        || admonition(element).is_some()
+            && first.is_some_and(|first| match element.html() {
+                Some("details") => first.html() == Some("summary"),
+                Some("div") => first.html() == Some("div") && first.has_class("title"),
+                _ => false,
+            })
+}
+
+/// Returns whether an element has the title of the note that it is in.
+pub(super) fn is_admonition_title(element: &Element) -> bool {
+    element.html() == Some("summary")
+        || element.classes().any(|class| {
+            matches!(class, "admonition-title" | "title" | "markdown-alert-title" | "admonition-heading")
+                || class.starts_with("admonitionHeading")
+        })
+}
+
+/// Returns what a note is called if it has no title.
+pub(super) fn admonition(element: &Element) -> Option<&'static str> {
+    const KINDS: &[(&str, &str)] = &[
+        ("note", "Note"),
+        ("tip", "Tip"),
+        ("important", "Important"),
+        ("warning", "Warning"),
+        ("caution", "Caution"),
+        ("danger", "Danger"),
+        ("error", "Error"),
+        ("hint", "Hint"),
+        ("attention", "Attention"),
+        ("info", "Info"),
+        ("seealso", "See also"),
+        ("abstract", "Abstract"),
+        ("success", "Success"),
+        ("question", "Question"),
+        ("failure", "Failure"),
+        ("bug", "Bug"),
+        ("example", "Example"),
+    ];
+    element.classes().find_map(|class| KINDS.iter().find(|(kind, _)| *kind == class)).map(|(_, title)| *title)
+}
+
 /// Returns the language of code that an element names.
 pub(super) fn language(element: &Element) -> Option<&str> {
     const PREFIXES: &[&str] = &["language-", "lang-", "highlight-source-", "highlight-", "brush:", "source-"];

@@ -48,6 +48,11 @@ impl Line {
         self.text.is_blank() && self.code.is_blank()
     }
 
+    /// Returns its length.
+    pub(super) fn len(&self) -> usize {
+        self.text.as_str().len() + self.code.as_str().len()
+    }
+
     /// Returns whether its last line is empty.
     pub(super) fn is_at_start(&self) -> bool {
         self.code.as_str().is_empty() && (self.text.as_str().is_empty() || self.text.as_str().ends_with('\n'))
@@ -162,6 +167,17 @@ impl Line {
     pub(super) fn open_link(&mut self, target: &str) {
         self.end_code();
         self.marks.push(Mark { kind: MarkKind::Link(target.to_owned()), is_repeated: false, started: None });
+    }
+
+    /// Closes marks around a title that stands before a text on the same line.
+    pub(super) fn close_label(&mut self) {
+        self.end_code();
+        self.text.trim_end();
+        if self.text.as_str().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ')' | '`' | '*')) {
+            self.text.write(":");
+        }
+        self.close_mark();
+        self.gap();
     }
 
     /// Opens raised text. Inside code there are no marks: returns where it starts there, for [`raise_code`](Self::raise_code).

@@ -471,3 +471,58 @@ fn labels_of_notes_are_unique_and_all_items_of_their_list_are_notes() {
     let menu = r##"<p>See <a href="#a">a</a> and <a href="#b">b</a>.<ul><li id=a>A <a href="#b">b</a><li id=b>B</ul>"##;
     assert_eq!(text(menu), "See [a](#a) and [b](#b).\n\n- A [b](#b)\n- B\n");
 }
+
+#[test]
+fn a_note_or_a_warning_is_a_quotation_that_begins_with_its_title() {
+    for (page, written) in [
+        (
+            r#"<div class="admonition note"><p class="admonition-title">Note</p><p>Be <b>careful</b>.</p><p>More.</p></div>"#,
+            "> **Note:** Be **careful**.\n>\n> More.\n",
+        ),
+        (
+            r#"<div class="warning"><div class="title"><p>Warning</p></div><p>Careful.</p></div>"#,
+            "> **Warning:** Careful.\n",
+        ),
+        (
+            r#"<details class="tip" open><summary>Try <code>x</code></summary><p>It works.</p></details>"#,
+            "> **Try `x`:** It works.\n",
+        ),
+        (
+            r#"<div class="theme-admonition theme-admonition-info alert"><div class="admonitionHeading_a"><span><svg><title>i</title></svg></span>What now?</div><div class="admonitionContent_b"><p>This.</p></div></div>"#,
+            "> **What now?** This.\n",
+        ),
+        (
+            r#"<div class="admonitionblock caution"><table><tr><td class="icon"><div class="title">Caution</div></td><td class="content"><div class="paragraph"><p>Hot.</p></div></td></tr></table></div>"#,
+            "> **Caution:** Hot.\n",
+        ),
+        (
+            r#"<div class="admonitionblock tip"><table><tr><td class="icon"><img src="a.png" alt="Tip"></td><td class="content">Cold.</td></tr></table></div>"#,
+            "> **Tip:** Cold.\n",
+        ),
+        (
+            r#"<div class="markdown-alert markdown-alert-note"><p class="markdown-alert-title"><svg></svg>Note</p><ul><li>a</li></ul></div>"#,
+            "> **Note:**\n>\n> - a\n",
+        ),
+        (r#"<div class="admonition"><p class="admonition-title">Only</p></div><p>x</p>"#, "> **Only:**\n\nx\n"),
+        (
+            r#"<div class="note"><p>No title.</p></div><details><summary>Sum</summary>x</details>"#,
+            "No title.\n\nSum\n\nx\n",
+        ),
+    ] {
+        assert_eq!(text(page), written, "{page}");
+    }
+}
+
+#[test]
+fn a_table_is_not_part_of_the_title_before_it() {
+    let page = r#"<div class="admonition note"><p class="admonition-title">Note</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></div>"#;
+    assert_eq!(text(page), "> **Note:**\n>\n> | a | b |\n> | --- | --- |\n> | 1 | 2 |\n");
+}
+
+#[test]
+fn deleted_text_is_marked_and_quotations_have_their_marks() {
+    assert_eq!(
+        text("<p><del>gone</del> <ins>new</ins> <s>a <b>b</b></s> <q>one <q>two</q></q> <strike> </strike>"),
+        "~~gone~~ new ~~a **b**~~ “one ‘two’”\n"
+    );
+}

@@ -2,7 +2,7 @@
 
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, short_target};
 
-use super::element::{heading, is_block, is_code_table, language};
+use super::element::{admonition, heading, is_admonition, is_admonition_title, is_block, is_code_table, language};
 use super::inline::Line;
 use super::lines::Lines;
 use super::notes::{Notes, is_back, is_notes};
@@ -14,6 +14,9 @@ use super::tree::{Element, Kind, Space};
 
 /// Elements around code that may name its language.
 const AROUND_CODE: usize = 3;
+
+/// How many nodes into a note its title is.
+const TITLE_DEPTH: usize = 24;
 
 /// More than the writer writes of a target.
 const LONG_TARGET: usize = 4096;
@@ -28,6 +31,10 @@ enum Leave {
     Block,
     /// A mark or a link ends.
     Mark,
+    /// A quotation inside a line ends.
+    Quoted,
+    /// The title of a note or a warning ends.
+    Label,
     Code,
     /// Raised text in code ends, which starts at this byte.
     RaisedCode(usize),
@@ -88,6 +95,12 @@ pub(super) struct Walk<'p, 'w> {
     lists: Vec<List>,
     lines: Option<Lines>,
     table: Option<Table>,
+    /// How many quotations inside a line are open.
+    quotes: usize,
+    /// The title of the note or warning that is open.
+    title: Option<usize>,
+    /// How long the line is with only the title of a note in it, which the first paragraph goes on; otherwise 0.
+    label: usize,
     /// The name of the heading that is open.
     heading: Option<String>,
     /// Names of the next block.
@@ -118,6 +131,9 @@ impl<'p, 'w> Walk<'p, 'w> {
             lists: Vec::new(),
             lines: None,
             table: None,
+            quotes: 0,
+            title: None,
+            label: 0,
             heading: None,
             names: part.into_iter().map(|part| part.name.to_owned()).collect(),
         }
@@ -266,9 +282,14 @@ impl<'p, 'w> Walk<'p, 'w> {
             return self.in_lines(element);
         }
         if is_block(name) {
-            self.break_block();
+            let goes_on = matches!(name, "p" | "div" | "tbody" | "tr" | "td") || self.is_in_admonitionblock(node);
+            if self.is_label() && !goes_on {
+                self.flush()
+            } else {
+                self.break_block()
+            }
             self.name(element);
-            return Some(self.block(node, element));
+            return self.block(node, element);
         }
         self.name(element);
         match name {
@@ -288,6 +309,12 @@ impl<'p, 'w> Walk<'p, 'w> {
             "b" | "strong" => return Some(self.marks("**")),
             "cite" | "dfn" | "em" | "i" | "var" => return Some(self.marks("*")),
             "sup" => return Some(self.line.open_raised().map_or(Leave::Mark, Leave::RaisedCode)),
+            "del" | "s" | "strike" => return Some(self.marks("~~")),
+            "q" => {
+                self.line.write(if self.quotes % 2 == 0 { "\u{201c}" } else { "\u{2018}" });
+                self.quotes += 1;
+                return Some(Leave::Quoted);
+            }
             "code" | "kbd" | "samp" | "tt" => {
                 self.line.open_code();
                 return Some(Leave::Code);
@@ -356,7 +383,60 @@ impl<'p, 'w> Walk<'p, 'w> {
         }
     }
 
-    fn block(&mut self, node: usize, element: &'p Element) -> Leave {
+    fn block(&mut self, node: usize, element: &'p Element) -> Option<Leave> {
+        let name = element.name();
+        if self.title == Some(node) {
+            self.title = None;
+            self.flat += 1;
+            self.line.open_marks("**");
+            return Some(Leave::Label);
+        }
+        // With a picture in place of the title.
+        if name == "td" && element.has_class("icon") && self.is_label() {
+            self.drop(node, DropReason::Markup);
+            return None;
+        }
+        if self.flat == 0 && self.lines.is_none() && self.is_admonition(node, element) {
+            return Some(self.open_admonition(node, element));
+        }
+        Some(self.other_block(node, element))
+    }
+
+    fn is_admonition(&self, node: usize, element: &Element) -> bool {
+        is_admonition(element, self.page.nodes.elements(node).next().map(|(_, first)| first))
+    }
+
+    /// Returns whether an element is what Asciidoctor lays a note out with.
+    fn is_in_admonitionblock(&self, node: usize) -> bool {
+        let around = self.page.nodes.parent(node).and_then(|around| self.page.nodes.element(around));
+        around.is_some_and(|around| around.has_class("admonitionblock"))
+    }
+
+    /// Opens a note or a warning: a quotation that begins with its title.
+    fn open_admonition(&mut self, node: usize, element: &'p Element) -> Leave {
+        let page = self.page;
+        let (mut left, mut title) = (TITLE_DEPTH, None);
+        page.nodes.visit(node, |inner| {
+            left = left.saturating_sub(1);
+            if inner != node && title.is_none() && left > 0 {
+                title = page.nodes.element(inner).filter(|inner| is_admonition_title(inner)).map(|_| inner);
+            }
+            left > 0 && title.is_none()
+        });
+        self.writer.open_quote();
+        // A title that is no block goes on the line by itself.
+        self.title = title.filter(|title| page.nodes.element(*title).is_some_and(|title| is_block(title.name())));
+        if self.title.is_none_or(|title| page.string(title).trim().is_empty()) {
+            self.title = None;
+            if let Some(title) = admonition(element) {
+                self.line.write(&format!("**{title}:** "));
+                self.label = self.line.len();
+            }
+        }
+        Leave::Containers(1)
+    }
+
+    fn other_block(&mut self, node: usize, element: &'p Element) -> Leave {
         let name = element.name();
         if element.has_class("fragment") && name == "div" {
             return self.open_lines(node, element);
@@ -495,7 +575,8 @@ impl<'p, 'w> Walk<'p, 'w> {
     /// Returns whether a table is there to place what is in it.
     fn is_layout(&self, table: usize, element: &Element) -> bool {
         const BLOCKS: &[&str] = &["blockquote", "div", "dl", "form", "ol", "p", "pre", "section", "table", "ul"];
-        if element.has_role("presentation") || element.has_role("none") || is_code_table(element) {
+        let is_role = element.has_role("presentation") || element.has_role("none");
+        if is_role || is_code_table(element) || self.is_in_admonitionblock(table) {
             return true;
         }
         let (mut cells, mut rows, mut titles, mut blocks) = (0, 0, false, false);
@@ -658,6 +739,15 @@ impl<'p, 'w> Walk<'p, 'w> {
                 None => self.break_block(),
             },
             Leave::Mark => self.line.close_mark(),
+            Leave::Quoted => {
+                self.quotes -= 1;
+                self.line.write(if self.quotes % 2 == 0 { "\u{201d}" } else { "\u{2019}" });
+            }
+            Leave::Label => {
+                self.flat -= 1;
+                self.line.close_label();
+                self.label = self.line.len();
+            }
             Leave::Code => self.line.close_code(),
             Leave::RaisedCode(start) => match &mut self.lines {
                 Some(lines) => lines.code.raise(start),
@@ -792,9 +882,18 @@ impl<'p, 'w> Walk<'p, 'w> {
         }
     }
 
+    /// Returns whether the line is only the title of a note.
+    fn is_label(&self) -> bool {
+        self.label > 0 && self.label == self.line.len() && self.flat == 0
+    }
+
     /// Ends what is before a block.
     fn break_block(&mut self) {
-        if self.flat > 0 { self.line.gap() } else { self.flush() }
+        if self.flat > 0 {
+            self.line.gap();
+        } else if !self.is_label() {
+            self.flush();
+        }
     }
 
     /// Writes the paragraph so far.
@@ -803,6 +902,7 @@ impl<'p, 'w> Walk<'p, 'w> {
             self.line.gap();
             return;
         }
+        self.label = 0;
         let text = self.line.take();
         if !text.is_blank() {
             self.write_names();
