@@ -3,6 +3,7 @@
 use chunkmill_text::document::{DropReason, Inline};
 
 use super::frame::{Frame, Group};
+use super::macros::Value;
 use super::{Reader, accents, scan};
 
 /// Longest formula that is searched for its end, in bytes.
@@ -103,7 +104,8 @@ fn effect(name: &str) -> Option<Effect> {
         | "RenewDocumentCommand"
         | "titlespacing" => E::Nothing(3),
         "quad" | "qquad" | "enspace" | "thinspace" | "space" | "hfill" | "newline" | "linebreak" | "hfil"
-        | "nobreakspace" | "tab" => E::Space,
+        | "nobreakspace" | "tab" | "enskip" | "medspace" | "thickspace" | "hfilll" | "hss" | "dotfill"
+        | "hrulefill" => E::Space,
         "ref" | "eqref" | "autoref" | "cref" | "Cref" | "pageref" | "nameref" | "vref" | "cpageref" | "labelcref" => {
             E::Place
         }
@@ -113,7 +115,7 @@ fn effect(name: &str) -> Option<Effect> {
         "footnote" | "footnotetext" | "thanks" => E::Footnote,
         "caption" | "subcaption" => E::Caption,
         "input" | "include" | "subfile" | "lstinputlisting" | "verbatiminput" | "inputminted" | "import" => E::File,
-        "verb" | "lstinline" | "mintinline" => E::Verbatim,
+        "verb" | "Verb" | "VERB" | "lstinline" | "mintinline" => E::Verbatim,
         _ => return None,
     })
 }
@@ -144,7 +146,24 @@ impl Reader<'_> {
                     self.name_place(&target);
                 }
             }
-            "includegraphics" => self.image(len),
+            "includegraphics" | "includesvg" => self.image(len),
+            "texorpdfstring" => {
+                self.skip(len);
+                self.skip_space();
+                if self.braces.end(self.at).is_some() {
+                    self.open_group(Group::First);
+                }
+            }
+            "DefineVerbatimEnvironment"
+            | "CustomVerbatimEnvironment"
+            | "lstnewenvironment"
+            | "newverbatim"
+            | "newminted"
+            | "declaretheorem" => {
+                self.macros.learn(name, self.text, self.at + len, &self.braces);
+                self.skip(len);
+                self.skip_arguments(if name == "lstnewenvironment" || name.starts_with(['D', 'C']) { 3 } else { 2 });
+            }
             "bibitem" => self.source_of_literature(len),
             "multicolumn" => self.wide_cell(len),
             "title" | "author" | "date" => {
@@ -165,7 +184,10 @@ impl Reader<'_> {
                 self.end_paragraph();
             }
             "iffalse" => self.hidden(len),
-            "def" | "gdef" | "edef" | "xdef" => self.definition(len),
+            "def" | "gdef" | "edef" | "xdef" => {
+                self.macros.learn(name, self.text, self.at + len, &self.braces);
+                self.definition(len);
+            }
             "let" => self.alias(len),
             _ if accents::is_accent(name) => self.accent(name, len),
             _ => self.by_effect(name, len),
@@ -181,7 +203,12 @@ impl Reader<'_> {
             }
             return;
         }
-        let Some(effect) = effect(name) else { return self.unknown(name, len) };
+        let Some(effect) = effect(name) else {
+            return match self.macros.value(name) {
+                Some(value) => self.named_words(&value, len),
+                None => self.unknown(name, len),
+            };
+        };
         match effect {
             Effect::Section(rank) => self.section(rank, len),
             Effect::Mark(mark) => {
@@ -233,8 +260,12 @@ impl Reader<'_> {
                 }
             }
             Effect::Nothing(arguments) => {
+                self.macros.learn(name, self.text, self.at + len, &self.braces);
                 self.skip(len);
                 self.skip_arguments(arguments);
+                if matches!(name, "hspace" | "hskip") {
+                    self.space();
+                }
             }
             Effect::Space => {
                 self.skip(len);
@@ -260,6 +291,18 @@ impl Reader<'_> {
             }
             Effect::File => self.file(len),
             Effect::Verbatim => self.verbatim_command(name, len),
+        }
+    }
+
+    /// Writes the words that a command of the file stands for.
+    fn named_words(&mut self, value: &Value, len: usize) {
+        self.replace(&value.text, len);
+        let space = scan::white_space(self.rest());
+        self.skip_space();
+        if self.rest().starts_with("{}") {
+            self.skip(2);
+        } else if value.is_spaced && space > 0 && self.rest().starts_with(|c: char| c.is_alphanumeric() || c == '\\') {
+            self.space();
         }
     }
 
@@ -419,13 +462,50 @@ impl Reader<'_> {
     /// Reads a reference to literature: its keys are shown.
     fn citation(&mut self, len: usize) {
         self.skip_starred(len);
-        self.skip_option();
-        self.skip_option();
-        let Some(keys) = self.verbatim_argument() else { return };
+        let first = self.citation_note();
+        let second = self.citation_note();
+        let Some(keys) = self.verbatim_argument() else {
+            [first, second].into_iter().flatten().for_each(|note| self.out().append(&note));
+            return;
+        };
+        // One note stands behind the keys; of two, the first stands before them.
+        let (before, behind) = if second.is_some() { (first, second) } else { (None, first) };
+        let note = |note: Option<Inline>| note.filter(|note| !note.is_blank());
         let out = self.out();
         out.write("[");
+        if let Some(before) = note(before) {
+            out.append(&before);
+            out.write(" ");
+        }
         out.append(&keys);
+        if let Some(behind) = note(behind) {
+            out.write(", ");
+            out.append(&behind);
+        }
         out.write("]");
+    }
+
+    /// Reads the note of a citation: `[p.~3]`. One with commands is left out.
+    fn citation_note(&mut self) -> Option<Inline> {
+        let len = scan::option(self.rest())?;
+        let mut note = Inline::new();
+        if self.rest()[..len].contains(['\\', '{', '$', '%']) {
+            self.skip(len);
+            return Some(note);
+        }
+        let end = self.at + len - 1;
+        self.skip(1);
+        while self.at < end {
+            let rest = &self.text[self.at..end];
+            let text = self.verbatim(rest.find('~').unwrap_or(rest.len()));
+            note.append(&text);
+            if self.at < end {
+                note.replaced(" ", self.at..self.at + 1);
+                self.at += 1;
+            }
+        }
+        self.skip(1);
+        Some(note)
     }
 
     fn source_of_literature(&mut self, len: usize) {
@@ -443,11 +523,38 @@ impl Reader<'_> {
 
     fn image(&mut self, len: usize) {
         self.skip_starred(len);
+        let alt = self.alternative();
         self.skip_option();
         self.skip_option();
-        if let Some(target) = self.raw_argument() {
-            self.out().image(target.trim(), &Inline::new());
+        match self.raw_argument() {
+            Some(target) => self.out().image(target.trim(), &alt),
+            None => self.out().append(&alt),
         }
+    }
+
+    /// Reads the options of an image, and returns its alternative text: `[width=3cm, alt={A cat}]`.
+    fn alternative(&mut self) -> Inline {
+        let Some(len) = scan::option(self.rest()) else { return Inline::new() };
+        let (text, end) = (self.text, self.at + len - 1);
+        let mut at = self.at + 1;
+        while at < end {
+            let name = text[at..end].find('=').map_or("", |equals| text[at..at + equals].trim());
+            let start = at + text[at..end].find('=').map_or(0, |equals| equals + 1);
+            let start = start + scan::white_space(&text[start..end]);
+            let braced = self.braces.end(start).filter(|close| *close < end);
+            let value = match braced {
+                Some(close) => start + 1..close,
+                None => start..start + text[start..end].find(',').unwrap_or(end - start),
+            };
+            if name == "alt" {
+                self.skip_to(value.start);
+                let alt = self.verbatim(value.len());
+                self.skip_to(end + 1);
+                return alt;
+            }
+            at = text[value.end..end].find(',').map_or(end, |comma| value.end + comma + 1);
+        }
+        Inline::new()
     }
 
     /// Reads a command that puts a file in: it is shown as it is.
@@ -495,7 +602,7 @@ impl Reader<'_> {
         let braced = self.braces.end(self.at).filter(|_| mark == '{').map(|end| end - self.at - 1);
         let Some(len) = braced.or_else(|| inside[..line].find(close)) else { return };
         self.skip(mark.len_utf8());
-        let code = self.verbatim(len);
+        let code = if name == "VERB" { self.shown_code(self.at + len) } else { self.verbatim(len) };
         self.skip(close.len_utf8());
         let in_code = self.in_code > 0;
         let out = self.out();
@@ -590,7 +697,7 @@ impl Reader<'_> {
     }
 
     /// Returns the text of an argument in braces, which is counted as markup.
-    fn raw_argument(&mut self) -> Option<String> {
+    pub(super) fn raw_argument(&mut self) -> Option<String> {
         self.skip_space();
         let end = self.braces.end(self.at)?;
         let text = self.text[self.at + 1..end].to_owned();

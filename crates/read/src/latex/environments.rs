@@ -3,7 +3,7 @@
 use chunkmill_text::document::{DropReason, Inline};
 
 use super::frame::{Environment, Frame, Group, Kind, List, ListMark, Table};
-use super::{MAX_DEPTH, Reader, scan};
+use super::{MAX_DEPTH, Reader, accents, scan};
 
 /// Most columns that a cell takes.
 const MAX_COLUMNS: usize = 50;
@@ -51,43 +51,11 @@ fn form(name: &str) -> Form {
     }
 }
 
-/// Returns whether the option of an environment is about its place.
-fn has_settings(name: &str) -> bool {
-    matches!(
-        name.strip_suffix('*').unwrap_or(name),
-        "figure"
-            | "table"
-            | "wrapfigure"
-            | "wraptable"
-            | "minipage"
-            | "itemize"
-            | "enumerate"
-            | "description"
-            | "multicols"
-            | "sidewaystable"
-            | "sidewaysfigure"
-            | "algorithm"
-            | "algorithmic"
-            | "subfigure"
-            | "subtable"
-            | "columns"
-            | "frame"
-            | "column"
-            | "center"
-            | "tcolorbox"
-            | "listing"
-            | "adjustbox"
-            | "threeparttable"
-            | "mdframed"
-            | "float"
-    )
-}
-
 impl Reader<'_> {
     /// Reads `\begin{name}`.
     pub(super) fn begin(&mut self) {
         let Some((name, len)) = self.name_of_environment("\\begin") else { return self.skip("\\begin".len()) };
-        let form = form(&name);
+        let form = if self.macros.is_code(&name) { Form::Code("") } else { form(&name) };
         match form {
             Form::Code(language) => return self.code_environment(&name, len, language),
             Form::Math => return self.math_environment(&name, len),
@@ -141,7 +109,8 @@ impl Reader<'_> {
             Form::Document => return None,
             Form::Blocks(arguments) => {
                 self.end_paragraph();
-                if has_settings(name) {
+                // The title of a theorem is text; all other options are settings.
+                if !self.macros.is_theorem(name) {
                     self.skip_option();
                 }
                 if *arguments > 0 {
@@ -410,9 +379,43 @@ impl Reader<'_> {
                 self.skip_to(close + 1);
             }
         }
-        let code = self.verbatim(end - self.at);
+        let code = if name == "Highlighting" { self.shown_code(end) } else { self.verbatim(end - self.at) };
         self.skip("\\end{}".len() + name.len());
         self.write_code(&language.to_lowercase(), &code);
+    }
+
+    /// Takes code up to a byte in which commands and braces are read: pandoc gives each word its color.
+    pub(super) fn shown_code(&mut self, end: usize) -> Inline {
+        let mut code = Inline::new();
+        while self.at < end {
+            let rest = &self.text[self.at..end];
+            let mut len = rest.find(['\\', '{', '}']).unwrap_or(rest.len());
+            if len > 0 {
+                code.append(&self.verbatim(len));
+                continue;
+            }
+            len = 1;
+            if rest.starts_with('\\') {
+                len = scan::command(rest).min(rest.len());
+                let name = &rest[1..len];
+                let sign = accents::symbol(name).or_else(|| match name {
+                    "textquotesingle" => Some("'"),
+                    "textquotedbl" => Some("\""),
+                    "textasciigrave" => Some("`"),
+                    name if accents::is_accent(name) && rest[len..].starts_with("{}") => Some(name),
+                    name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => Some(name),
+                    _ => None,
+                });
+                if let Some(sign) = sign {
+                    let behind = if rest[len..].starts_with("{}") { 2 } else { 0 };
+                    code.replaced(sign, self.at..self.at + len + behind);
+                    self.at += len + behind;
+                    continue;
+                }
+            }
+            self.skip(len);
+        }
+        code
     }
 
     fn math_environment(&mut self, name: &str, len: usize) {

@@ -15,6 +15,8 @@ pub(super) enum Group {
     Plain,
     /// An argument of a command that is not known.
     Argument,
+    /// The first of two arguments that say the same.
+    First,
     /// Text between two marks, and where it starts.
     Mark(&'static str, usize),
     /// Raised text, and where it starts.
@@ -34,7 +36,7 @@ pub(super) enum Group {
 impl Group {
     /// Returns whether its text is kept apart until it ends.
     pub(super) fn is_captured(&self) -> bool {
-        !matches!(self, Self::Plain | Self::Argument | Self::Mark(..) | Self::Raised(_) | Self::Link(_))
+        !matches!(self, Self::Plain | Self::Argument | Self::First | Self::Mark(..) | Self::Raised(_) | Self::Link(_))
     }
 }
 

@@ -1,4 +1,4 @@
-//! LaTeX, as far as it says what the text is. No macro is expanded.
+//! LaTeX, as far as it says what the text is. No macro is expanded but names for words.
 //!
 //! TeX can only be read by running it, and converters that know most of it, such as pandoc and `LaTeXML`, are programs
 //! of their own. The body of a document uses few commands, and those are read here; no crate was compared. If a command
@@ -11,6 +11,7 @@ mod accents;
 mod commands;
 mod environments;
 mod frame;
+mod macros;
 mod output;
 mod scan;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, Layer, LayerWriter, ReadSettings};
 
 use self::frame::{Frame, Group};
+use self::macros::Macros;
 use self::scan::Braces;
 
 /// Most groups and environments that are open at a time. Those inside are read as if they were not there.
@@ -42,6 +44,7 @@ struct Reader<'r> {
     writer: &'r mut LayerWriter,
     at: usize,
     braces: Braces,
+    macros: Macros,
     /// The texts that are being written: of the paragraph, and of what is inside it, such as a footnote.
     outs: Vec<Inline>,
     frames: Vec<Frame>,
@@ -82,6 +85,7 @@ impl<'r> Reader<'r> {
             writer,
             at: 0,
             braces: Braces::of(text),
+            macros: Macros::new(text.len()),
             outs: vec![Inline::new()],
             frames: Vec::new(),
             too_deep: 0,
@@ -156,6 +160,7 @@ impl<'r> Reader<'r> {
                     if depth == 0 && matches!(name, "title" | "author" | "date") {
                         self.titling(name, len, body);
                     } else {
+                        self.macros.learn(name, self.text, self.at + len, &self.braces);
                         self.skip(len);
                     }
                 }

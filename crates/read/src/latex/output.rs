@@ -97,6 +97,10 @@ impl Reader<'_> {
                 }
                 return;
             }
+            Group::First => {
+                self.raw_argument();
+                return;
+            }
             Group::Mark(mark, start) => return self.out().end_mark(mark, start),
             Group::Raised(start) => return self.out().raise(start),
             Group::Link(_) => return self.out().end_link(),

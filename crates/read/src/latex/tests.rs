@@ -14,7 +14,7 @@ fn reads(text: &str, expected: &str) {
     assert_eq!(counted(text).text, expected);
 }
 
-const SAMPLES: [&str; 7] = [
+const SAMPLES: [&str; 8] = [
     "% a paper\n\\documentclass[11pt]{article}\n\\usepackage{x}\n\\newcommand{\\foo}[1]{bar #1}\n\\title{On \\emph{Things}\\thanks{Us.}}\n\\author{Ann \\and Bob}\n\\date{May 2024}\n\\begin{document}\n\\maketitle\n\\begin{abstract}\nWe do.\n\nMore.\n\\end{abstract}\n\\section{Intro} \\label{sec:in}\n\\label{two}\nText% here\nis ``quoted'' --- see~\\ref{sec:in}, \\cite[p.~1]{a,b}.\\footnote{A \\textbf{note}.} Line\\\\\nnext.\n\n\\subsection*{Deep}\nEnd.\n\\end{document}\nrest\n",
     "\\chapter{One}\n\\section[short]{Two}\n\\paragraph{Run} in.\n\n\\begin{itemize}\n\\item a\n\\item[x] b\n\\begin{enumerate}\\item c\\item d\\end{enumerate}\n\\end{itemize}\n\\begin{description}\n\\item[Term] Means.\n\n\\item[\\texttt{Other}] Is.\n\n  More.\n\\end{description}\n\\begin{quote}\nQ\n\\end{quote}\n",
     "\\begin{verbatim}\n \\x{ % y\n\\end{verbatim}\n\\begin{lstlisting}[language=C, caption=X]\nint a;\n\\end{lstlisting}\n\\begin{minted}[linenos]{python}\nx = 1\n\\end{minted}\nUse \\verb|a b| or \\verb*+c+, \\lstinline{d}, \\texttt{e\\_f \\emph{g}}.\n\\begin{tikzpicture}\\node {x};\\end{tikzpicture}\n\\begin{comment}\nno\n\\end{comment}\n\\iffalse \\ifx no \\fi no\\fi yes\n",
@@ -22,6 +22,7 @@ const SAMPLES: [&str; 7] = [
     "\\begin{table}[htbp]\n\\centering\n\\caption{A \\emph{table}.}\\label{tab:a}\n\\begin{tabular}{|l|r|}\n\\hline\na & b \\\\ \\hline\n\\multicolumn{2}{c}{wide} \\\\[2pt]\n\\begin{tabular}{c}n\\\\m\\end{tabular} & \\textbf{c}\\footnote{In a cell.} \\\\\n\\end{tabular}\n\\end{table}\n\\begin{figure}\n\\includegraphics[width=3cm]{a.png}\n\\caption{Fig.}\n\\end{figure}\n\\begin{unknown}[Opt]{arg}\nInside & out.\n\\end{unknown}\n\\begin{tabularx}{\\textwidth}{lX}x & y\\end{tabularx}\n",
     "\\'e \\'{e} \\\"o \\c{c} \\v s \\ss{} \\ae\\ \\o{} \\^\\i \\~{} \\=x \\ldots\\ \\& \\% \\_ \\{ \\} \\# \\LaTeX{} `a' a--b {\\bf bold} {\\em it} {\\tt c_d} \\textbf{one\n\ntwo} \\href{http://x.y/\\%a}{a \\textit{link}} \\url{http://z.w/_v} \\foo{a}{b} \\bar[x] \\baz* \\input{other} \\def\\q#1{x} \\let\\a=\\b \\vspace{1cm}\\textcolor{red}{red} \\hyperref[tab:a]{tab} \\(\n",
     "\u{feff}a\r\n\r\n} \\end{x} \\item b \\begin{itemize} text \\item {c \\item d} \\end{itemize} \\begin{tabular}{c} {a & b} \\\\ \\section{x} \\item e \\footnote{f \\begin{verbatim} g \\end{verbatim} \\begin{tabular}{c} h & i \\end{tabular} \\[ j \\]} \\end{tabular} \\textbf \\' \\ \\begin \\end \\title{late} é\\'é~\n\n\\begin{thebibliography}{9}\n\\bibitem{k} Book.\n\\end{thebibliography}\n\\section{unclosed",
+    "\\documentclass{a}\n\\DefineVerbatimEnvironment{Highlighting}{Verbatim}{commandchars=\\\\\\{\\}}\n\\DefineVerbatimEnvironment{mycode}{Verbatim}{}\n\\newtheorem{law}{Law}\n\\newcommand\\nm{Na\\emph{me}\\xspace}\n\\newcommand*{\\two}[0]{x}\\def\\eg{e.g.~}\\newcommand{\\all}{The \\nm--\\eg}\\newcommand{\\no}{\\unknown x}\\newcommand{\\arg}[1]{#1}\\newcommand{\\me}{\\me me}\n\\begin{document}\n\\section{S \\texorpdfstring{$x$}{x} t}\nUse \\nm now, \\nm{}s and \\nm. \\all \\no \\arg{a} \\me.\n\\begin{Shaded}\n\\begin{Highlighting}[]\n\\KeywordTok{def}\\NormalTok{ f(x):}\n  \\ControlFlowTok{return}\\NormalTok{ }\\StringTok{\\textquotesingle{}\\{\\}\\textbackslash{}n\\textquotesingle{}}\\NormalTok{ \\# {-}{-}}\n\\end{Highlighting}\n\\end{Shaded}\n\\VERB|\\NormalTok{a\\_b}| text\\hspace*{1em}more\\quad x\\hfill y\\enskip z\\\\[2pt]w\n\n\\begin{mycode}\n \\a\n\\end{mycode}\n\\begin{law}[Ohm]\nU.\n\\end{law}\n\\begin{box}[opt]{arg} body\n\\end{box}\n\\includegraphics[width=3cm, alt={Alt, w}]{x.svg} \\includesvg[alt=B,x]{y.svg} \\citep[see][p.~3]{k} \\citep[\\S 3]{l}\n\\end{document}\n",
 ];
 
 #[test]
@@ -31,7 +32,7 @@ fn a_paper_is_read() {
     assert_eq!((read.title.as_deref(), read.metadata["author"].as_str()), (Some("On Things"), Some("Ann, Bob")));
     assert_eq!(
         layer.text,
-        "# On *Things*[^1]\n\nAnn, Bob\n\nMay 2024\n\n**Abstract**\n\nWe do.\n\nMore.\n\n[^1]: Us.\n\n## Intro\n\nTextis \u{201c}quoted\u{201d} \u{2014} see [sec:in](#sec:in), [a,b].[^2] Line\nnext.\n\n[^2]: A **note**.\n\n### Deep\n\nEnd.\n"
+        "# On *Things*[^1]\n\nAnn, Bob\n\nMay 2024\n\n**Abstract**\n\nWe do.\n\nMore.\n\n[^1]: Us.\n\n## Intro\n\nTextis \u{201c}quoted\u{201d} \u{2014} see [sec:in](#sec:in), [a,b, p. 1].[^2] Line\nnext.\n\n[^2]: A **note**.\n\n### Deep\n\nEnd.\n"
     );
     let document = Document::parse("a.tex".into(), layer);
     assert_eq!(document.sections[1].anchor, "sec:in");
@@ -66,7 +67,7 @@ fn formulas_are_kept_as_they_are() {
 fn tables_have_rows_and_captions() {
     reads(
         SAMPLES[4],
-        "A *table*.\n\n| a | b |\n| --- | --- |\n| wide | |\n| n m | **c**[^1] |\n\n![](a.png)\n\nFig.\n\n[Opt]arg\nInside & out.\n\n| x | y |\n| --- | --- |\n\n[^1]: In a cell.\n",
+        "A *table*.\n\n| a | b |\n| --- | --- |\n| wide | |\n| n m | **c**[^1] |\n\n![](a.png)\n\nFig.\n\narg\nInside & out.\n\n| x | y |\n| --- | --- |\n\n[^1]: In a cell.\n",
     );
 }
 
@@ -75,6 +76,14 @@ fn commands_are_characters_marks_or_nothing() {
     reads(
         SAMPLES[5],
         "é é ö ç š ß æ ø î ~ x̄ … & % _ { } # LaTeX \u{2018}a\u{2019} a\u{2013}b **bold** *it* `c_d` **one**\n\n**two** [a *link*](http://x.y/%a) http://z.w/_v a b `\\input{other}` red [tab](#tab:a)\n",
+    );
+}
+
+#[test]
+fn what_the_file_defines_is_known() {
+    reads(
+        SAMPLES[7],
+        "# S $x$ t\n\nUse Name now, Names and Name. The Name\u{2013}e.g. a .\n\n```\ndef f(x):\n  return '{}\\n' # --\n```\n\n`a_b` text more x y z\nw\n\n```\n \\a\n```\n\n[Ohm]\nU.\n\narg body\n\n![Alt, w](x.svg) ![B](y.svg) [see k, p. 3] [l]\n",
     );
 }
 
@@ -108,7 +117,11 @@ fn comments_are_counted() {
 }
 
 /// Texts that are repeated to make a file whose ends are missing, or whose nesting is deep.
-const HOSTILE: [&str; 31] = [
+const HOSTILE: [&str; 35] = [
+    "\\newcommand\\a{b}\\a",
+    "\\newcommand{\\a}{\\a\\a}",
+    "\\includegraphics[alt={",
+    "\\begin{Highlighting}",
     "{",
     "}",
     "\\textbf{",
