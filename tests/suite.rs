@@ -15,7 +15,7 @@
 //!
 //! The files next to this one have no tests. They help those of several folders: `common` everywhere, `promises` what
 //! holds for every document and spec, `tiny` invented models (in a `model_folder`), `hostile` text against terminals,
-//! `python` environments, `built` the examples' programs.
+//! `python` environments, `built` the examples' programs, `paged` a file with pages.
 
 #![allow(
     clippy::pedantic,
@@ -34,6 +34,7 @@ mod dataset;
 mod document;
 mod embed;
 mod hostile;
+mod paged;
 mod promises;
 mod python;
 mod search;

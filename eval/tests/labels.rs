@@ -7,6 +7,7 @@ use chunkmill_eval::labels::set::{LabelSet, PlaceState, ScorablePlace, ScorableR
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};
+use crate::paged::pdf;
 
 fn set(document: &str, queries: &str) -> TempDir {
     folder(&[("corpus/a.md", document), ("queries.jsonl", queries)])
@@ -286,6 +287,35 @@ fn a_text_without_a_range_is_found_in_its_document() {
 }
 
 #[test]
+fn a_text_is_found_on_the_page_that_a_label_names() {
+    let folder = set("", "");
+    std::fs::remove_file(folder.path().join("corpus/a.md")).unwrap();
+    let pages = ["Of wheat and rye.", "Of wheat once more, of wheat.", "Of rye."];
+    std::fs::write(folder.path().join("corpus/a.pdf"), pdf(&pages)).unwrap();
+    let read = |page: u32, text: &str| {
+        let reference = serde_json::json!({"doc_id": "a.pdf", "page": page, "text": text});
+        let line = serde_json::json!({"query_id": "q", "query": "?", "references": [reference]});
+        std::fs::write(folder.path().join("queries.jsonl"), line.to_string()).unwrap();
+        LabelSet::read(folder.path()).map_err(|error| error.to_string())
+    };
+    let labels = read(3, "of  rye".replace("of", "Of").as_str()).unwrap();
+    let corpus = labels.corpus().unwrap();
+    let quote = labels.queries[0].references[0].any[0][0].quote.as_ref().unwrap();
+    assert!(corpus.texts["a.pdf"][..quote.range.start].contains("once more"), "{quote:?}");
+    assert_eq!(labels.check(&corpus)[0].state, PlaceState::Valid);
+    assert!(to_jsonl(&labels.queries).unwrap().contains("\"page\":3"));
+    for (page, text, problem) in [
+        (1, "once", "`a.pdf` does not contain the text of its reference on page 1, but on page 2"),
+        (2, "wheat", "`a.pdf` has the text of its reference on page 2 in 2 places"),
+        (4, "rice", "`a.pdf` does not contain the text of its reference on page 4"),
+        (1, " ", "has only some of start, end and text"),
+    ] {
+        let error = read(page, text).unwrap_err();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
 fn a_malformed_line_is_an_error_with_its_number() {
     let good = query("a", 0, "one");
     for (bad, problem) in [
@@ -305,6 +335,7 @@ fn a_malformed_line_is_an_error_with_its_number() {
             r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "start": 0, "end": 1, "text": "o"}], "grade": -1}"#,
             "grade -1",
         ),
+        (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "page": 2}]}"#, "has a page and no text"),
         (r#"{"query_id": "b", "query": "?", "references": [{"doc_id": "a", "grade": 0}]}"#, "grade 0"),
         (r#"{"query_id": "b", "query": "?", "answer": 1, "references": []}"#, "unknown field `answer`"),
     ] {

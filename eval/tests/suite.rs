@@ -31,6 +31,8 @@ mod labels;
 mod lost;
 mod messages;
 mod metrics;
+#[path = "../../tests/paged.rs"]
+mod paged;
 #[path = "../../tests/book/pages.rs"]
 mod pages;
 mod parity;

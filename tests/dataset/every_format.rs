@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{folder, json_lines, run, tree, write};
+use crate::paged::pdf;
 
 /// The checksum of a file in a ZIP archive (ISO 3309).
 fn crc(bytes: &[u8]) -> u32 {
@@ -57,33 +58,6 @@ const OPEN_TEXT: &str = r#"<office:document-content xmlns:office="urn:oasis:name
 const CONTAINER: &str = r#"<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles><rootfile full-path="book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>"#;
 const BOOK: &str = r#"<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/></spine></package>"#;
 const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "markdown", "metadata": {}, "source": "Of wheat in a notebook."}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
-
-/// A PDF file with a line on each page.
-fn pdf(lines: &[&str]) -> Vec<u8> {
-    let kids: Vec<String> = (0..lines.len()).map(|at| format!("{} 0 R", 4 + 2 * at)).collect();
-    let mut objects = vec![
-        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
-        format!(
-            "<</Type/Pages/Kids[{}]/Count {}/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>>>",
-            kids.join(" "),
-            lines.len()
-        ),
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
-    ];
-    for (at, line) in lines.iter().enumerate() {
-        let content = format!("BT /F 12 Tf 72 600 Td ({line}) Tj ET");
-        objects.push(format!("<</Type/Page/Parent 2 0 R/Contents {} 0 R>>", 5 + 2 * at));
-        objects.push(format!("<</Length {}>>\nstream\n{content}\nendstream", content.len()));
-    }
-    let (mut file, mut table) = (String::from("%PDF-1.7\n"), String::new());
-    for (number, object) in (1..).zip(&objects) {
-        table += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{number} 0 obj\n{object}\nendobj\n");
-    }
-    let (start, count) = (file.len(), objects.len() + 1);
-    file += &format!("xref\n0 {count}\n0000000000 65535 f \n{table}trailer\n<</Size {count}/Root 1 0 R>>\n");
-    (file + &format!("startxref\n{start}\n%%EOF\n")).into_bytes()
-}
 
 /// A document of each format, and the place of the word `wheat` in it.
 fn documents() -> Vec<(&'static str, Vec<u8>, Option<&'static str>)> {

@@ -296,7 +296,7 @@ impl Proposer {
 
 fn place_of(doc_id: &str, document: &str, range: Range<usize>) -> Option<Place> {
     let text = document.get(range.clone()).filter(|text| !text.trim().is_empty())?.to_owned();
-    Some(Place { doc_id: doc_id.to_owned(), quote: Some(Quote { range, text }) })
+    Some(Place { doc_id: doc_id.to_owned(), quote: Some(Quote { range, text, page: None }) })
 }
 
 /// Returns the best passage of each chunk, then the second best of each, and so on, without repeats.

@@ -184,7 +184,7 @@ impl Assembly {
 
 /// Quotes a range of a document.
 pub(super) fn quoted(doc_id: &str, document: &str, range: Range<usize>) -> Place {
-    let quote = Quote { text: document[range.clone()].to_owned(), range };
+    let quote = Quote { text: document[range.clone()].to_owned(), range, page: None };
     Place { doc_id: doc_id.to_owned(), quote: Some(quote) }
 }
 

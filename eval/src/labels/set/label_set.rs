@@ -1,6 +1,6 @@
 //! A set of labels in its folder.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -91,8 +91,17 @@ impl LabelSet {
         let found = corpus::discover(&[Root::new(corpus_of(&self.path))], &filter, &[])?;
         let documents = found.sources.len() + found.quarantined.len();
         let read = found.sources.into_iter().filter_map(|source| corpus::read(source, &ReadSettings::default()).ok());
-        let texts = read.map(|(origin, layer)| ((*origin.doc_id).to_owned(), layer.text)).collect();
-        Ok(Corpus { documents, texts })
+        let (mut texts, mut pages) = (BTreeMap::new(), BTreeMap::new());
+        for (origin, layer) in read {
+            let doc_id = (*origin.doc_id).to_owned();
+            let places = layer.structure.iter().flat_map(|structure| &structure.places);
+            let starts: Vec<_> = places.filter_map(|(start, place)| Some((*start, place.page?))).collect();
+            if !starts.is_empty() {
+                pages.insert(doc_id.clone(), starts);
+            }
+            texts.insert(doc_id, layer.text);
+        }
+        Ok(Corpus { documents, texts, pages })
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::question::{FoundBy, Place, Query, Quote, Reference};
 
 /// Help for a reference that cannot be used.
-pub(crate) const REFERENCE: &str = r#"a reference is {"doc_id", "start", "end", "text"}, in bytes; {"doc_id", "text"} is enough for a text that its document has once, and {"doc_id"} alone judges the whole document"#;
+pub(crate) const REFERENCE: &str = r#"a reference is {"doc_id", "start", "end", "text"}, in bytes; {"doc_id", "text"} is enough for a text that its document has once, {"doc_id", "page", "text"} for one that the page has once, and {"doc_id"} alone judges the whole document"#;
 
 /// Writes questions as the text of a `queries.jsonl`. The same questions produce the same bytes.
 ///
@@ -88,6 +88,8 @@ struct WireReference {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     any: Option<Vec<WireReference>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     all: Option<Vec<WireReference>>,
@@ -142,6 +144,7 @@ impl From<&[Place]> for WireReference {
                     start: range.map(|range| range.start),
                     end: range.map(|range| range.end),
                     text: quote.as_ref().map(|quote| quote.text.clone()),
+                    page: quote.as_ref().and_then(|quote| quote.page),
                     ..Self::default()
                 }
             }
@@ -203,8 +206,8 @@ impl TryFrom<WireReference> for Reference {
 
 impl WireReference {
     fn is_empty(&self) -> bool {
-        let Self { doc_id, start, end, text, any, all, grade, proposed } = self;
-        let numbers = [start, end].iter().any(|number| number.is_some());
+        let Self { doc_id, start, end, text, page, any, all, grade, proposed } = self;
+        let numbers = [start, end].iter().any(|number| number.is_some()) || page.is_some();
         let nested = any.is_some() || all.is_some() || grade.is_some() || proposed.is_some();
         !numbers && doc_id.is_none() && text.is_none() && !nested
     }
@@ -220,7 +223,7 @@ impl WireReference {
     }
 
     fn place(self) -> Result<Place, String> {
-        let Self { doc_id, start, end, text, any, all, grade, proposed } = self;
+        let Self { doc_id, start, end, text, page, any, all, grade, proposed } = self;
         if any.is_some() || all.is_some() {
             return Err("lists may be nested only as `all` inside `any`".to_owned());
         }
@@ -230,8 +233,11 @@ impl WireReference {
         }
         let doc_id = doc_id.ok_or("a reference has no doc_id")?;
         let quote = match (start, end, text) {
+            (None, None, None) if page.is_some() => {
+                return Err(format!("reference to `{doc_id}` has a page and no text: add the text"));
+            }
             (None, None, None) => None,
-            (None, None, Some(text)) if !text.trim().is_empty() => Some(Quote { range: 0..0, text }),
+            (None, None, Some(text)) if !text.trim().is_empty() => Some(Quote { range: 0..0, text, page }),
             (Some(start), Some(end), Some(text)) => {
                 if start >= end || end - start != text.len() {
                     return Err(format!(
@@ -239,7 +245,7 @@ impl WireReference {
                         count(text.len(), "byte")
                     ));
                 }
-                Some(Quote { range: start..end, text })
+                Some(Quote { range: start..end, text, page })
             }
             _ => return Err(format!("reference to `{doc_id}` has only some of start, end and text")),
         };

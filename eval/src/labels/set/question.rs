@@ -84,6 +84,8 @@ pub struct Quote {
     pub range: Range<usize>,
     /// The text.
     pub text: String,
+    /// The page or slide that it begins on, from 1, if whoever wrote the label said so.
+    pub page: Option<u32>,
 }
 
 impl Reference {
@@ -131,19 +133,29 @@ impl Query {
                 located = located.and_then(|()| Err(format!("names {}", corpus.missing(doc_id))));
                 continue;
             };
-            let found = Finder::new(document).all(&quote.text);
-            let [range] = found.as_slice() else {
+            let everywhere = Finder::new(document).all(&quote.text);
+            let page_of = |range: &Range<usize>| corpus.page_at(doc_id, range.start);
+            let is_there = |range: &&Range<usize>| quote.page.is_none() || page_of(range) == quote.page;
+            let found: Vec<_> = everywhere.iter().filter(is_there).collect();
+            let &[range] = found.as_slice() else {
+                let page = quote.page.map(|page| format!(" on page {page}")).unwrap_or_default();
                 let problem = match found.len() {
-                    0 => format!("`{doc_id}` does not contain the text of its reference"),
+                    0 => {
+                        let other = everywhere.first().and_then(page_of).map(|page| format!(", but on page {page}"));
+                        let other = other.unwrap_or_default();
+                        format!("`{doc_id}` does not contain the text of its reference{page}{other}")
+                    }
                     several => {
                         let places = count(several, "place");
-                        format!("`{doc_id}` has the text of its reference in {places}: add start and end, or more text")
+                        format!(
+                            "`{doc_id}` has the text of its reference{page} in {places}: add start and end, or more text"
+                        )
                     }
                 };
                 located = located.and(Err(problem));
                 continue;
             };
-            *quote = Quote { range: range.clone(), text: document[range.clone()].to_owned() };
+            *quote = Quote { range: range.clone(), text: document[range.clone()].to_owned(), page: quote.page };
         }
         located
     }

@@ -78,7 +78,7 @@ impl Candidate {
     pub(super) fn query(self, texts: &Texts) -> Query {
         let document = &texts.documents[self.document].document;
         let references = self.evidence.iter().map(|range| {
-            let quote = Quote { range: range.clone(), text: document.text[range.clone()].to_owned() };
+            let quote = Quote { range: range.clone(), text: document.text[range.clone()].to_owned(), page: None };
             Reference::to(document.origin.doc_id.to_string(), Some(quote))
         });
         let hash = blake3::hash(self.id(texts).as_bytes()).to_hex();
