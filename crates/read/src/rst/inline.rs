@@ -424,7 +424,7 @@ impl Reader<'_> {
                 self.own = false;
                 Some(value)
             }
-            "image" => Some(self.substituted_image(&found.lines)),
+            "image" => Some(self.substituted_image(name, &found.lines)),
             "unicode" => {
                 let words = found.lines.iter().flat_map(|line| line.text(self.text).split_whitespace());
                 let words = words.take_while(|word| *word != ".." && !word.starts_with(':'));
@@ -436,7 +436,8 @@ impl Reader<'_> {
         }
     }
 
-    fn substituted_image(&self, lines: &[Line]) -> Inline {
+    /// Returns the image of a substitution, whose name says what it shows.
+    fn substituted_image(&self, name: &str, lines: &[Line]) -> Inline {
         let target: String = lines.first().map(|line| line.text(self.text)).unwrap_or_default().to_owned();
         let option = |name: &str| {
             let mut fields = lines.iter().skip(1).filter_map(|line| {
@@ -450,7 +451,7 @@ impl Reader<'_> {
         if let Some(link) = link {
             image.start_link(link);
         }
-        image.image(&target, &Inline::from(option("alt").unwrap_or_default()));
+        image.image(&target, &Inline::from(option("alt").unwrap_or(name)));
         if link.is_some() {
             image.end_link();
         }

@@ -223,3 +223,11 @@ fn soft_hyphens_and_spaces_without_width_are_left_out_and_counted() {
 fn a_power_is_written_with_a_caret() {
     reads("10\\ :sup:`6` x\\ :superscript:`2n` the 1\\ :sup:`st` H\\ :sub:`2`\\ O\n", "10^6 x^2n the 1st H2O\n");
 }
+
+#[test]
+fn a_substitution_of_an_image_has_its_name_as_its_text() {
+    reads(
+        "See |The map| and |b|.\n\n.. |the map| image:: m.png\n   :width: 3\n.. |b| image:: b.png\n   :alt: Bee\n",
+        "See ![The map](m.png) and ![Bee](b.png).\n",
+    );
+}
