@@ -61,6 +61,8 @@ mod notebook;
 mod office;
 #[cfg(feature = "pdf")]
 mod pdf;
+#[cfg(any(feature = "asciidoc", feature = "rst"))]
+mod raw;
 #[cfg(feature = "rst")]
 mod rst;
 #[cfg(feature = "rtf")]

@@ -7,6 +7,7 @@ use super::attributes::Attributes;
 use super::lines::{Line, Text};
 use super::marks::{self, Fence};
 use super::{MAX_DEPTH, Reader};
+use crate::raw::shows_words;
 
 /// Words that make a note of a block or a paragraph, and how they are written.
 const NOTES: [(&str, &str); 5] = [
@@ -284,6 +285,9 @@ impl Reader<'_> {
                 self.markup_lines(DropReason::Comment, inside);
             }
             Fence::Pass if is_math(&style) => self.math(inside),
+            Fence::Pass if shows_words("html", inside.iter().map(|line| line.of(self.text))) => {
+                self.code("html", inside);
+            }
             Fence::Pass => {
                 self.before_block();
                 self.markup_lines(DropReason::Markup, inside);

@@ -17,7 +17,20 @@ const MAX_MARKS: usize = 16;
 const MAX_ESCAPED: usize = 300;
 
 /// Characters that may begin something else than text.
-const STARTS: &[u8] = b"\\*_`#^~+[<{(\"' ";
+const STARTS: &[u8] = b"\\*_`#^~+[<{(\"' -=.";
+
+/// Signs that are typed with several characters.
+const SIGNS: &[(&str, &str)] = &[
+    ("(C)", "©"),
+    ("(R)", "®"),
+    ("(TM)", "™"),
+    ("...", "…"),
+    ("->", "→"),
+    ("=>", "⇒"),
+    ("<-", "←"),
+    ("<=", "⇐"),
+    ("--", "—"),
+];
 
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
@@ -95,18 +108,37 @@ impl Reader<'_> {
                 let ends = all.starts_with(" +") && (all.len() == 2 || all[2..].starts_with('\n'));
                 ends.then_some((at + 2, Piece::Nothing))
             }
-            b'(' => index_term(&text.joined, at, range, missing),
+            b'(' => index_term(&text.joined, at, range, missing).or_else(|| self.sign(all, at, before)),
             b'[' => bracket(text, at, range, missing),
-            b'<' => angle(text, at, range, missing),
+            b'<' => angle(text, at, range, missing).or_else(|| self.sign(all, at, before)),
+            b'-' | b'=' | b'.' => self.sign(all, at, before),
             _ if before.is_some_and(is_word) => None,
             _ => named(text, at, range),
         }
+    }
+
+    /// Returns the sign that is typed here. Code has none.
+    fn sign(&self, rest: &str, at: usize, before: Option<char>) -> Found {
+        let (typed, shown) = SIGNS.iter().find(|(typed, _)| rest.starts_with(*typed)).filter(|_| self.in_code == 0)?;
+        let behind = rest[typed.len()..].chars().next();
+        let is = |c: Option<char>, test: fn(char) -> bool| c.is_some_and(test);
+        let is_end = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\n'));
+        let is_sign = match *typed {
+            // Between words or alone: more are a line, and one word may begin with them.
+            "--" => is(before, is_word) && is(behind, is_word) || is_end(before) && is_end(behind),
+            "..." => before != Some('.') && behind != Some('.'),
+            "->" | "=>" => !is(before, |c| matches!(c, '-' | '=' | '<')),
+            "<-" | "<=" => !is(behind, |c| matches!(c, '-' | '=' | '>')),
+            _ => true,
+        };
+        is_sign.then_some((at + typed.len(), Piece::Sign(shown)))
     }
 
     fn write_piece(&mut self, text: &Text<'_>, all: Range<usize>, piece: Piece, out: &mut Inline, depth: usize) {
         let whole = &text.joined;
         match piece {
             Piece::Nothing => self.markup(&whole[all]),
+            Piece::Sign(shown) => out.replaced(shown, text.place(all)),
             Piece::Styled(style, inside) => {
                 self.markup(&whole[all.start..inside.start]);
                 self.styled(text, style, inside.clone(), out, depth);
@@ -213,6 +245,7 @@ fn mark_len(text: &str, piece: &Piece) -> usize {
             text.bytes().take_while(|byte| *byte == mark).count()
         }
         Piece::Macro(found) => found.name_len.max(first),
+        Piece::Sign(_) => 2,
         _ => first,
     }
 }

@@ -141,14 +141,20 @@ impl Reader<'_> {
         let whole = &text.joined;
         let open = (target.end + 1).min(end);
         let inside = &whole[open..end.saturating_sub(1).max(open)];
+        let named = inside.match_indices("alt=").map(|(at, _)| at).find(|at| {
+            let before = inside[..*at].trim_end();
+            before.is_empty() || before.ends_with(',')
+        });
+        let from = open + named.map_or(0, |at| at + "alt=".len());
+        let inside = &whole[from..end.saturating_sub(1).max(from)];
         let len = if let Some(quoted) = inside.strip_prefix('"') {
             quoted.find('"').map_or(inside.len(), |quote| quote + 2)
         } else {
             inside.find(',').unwrap_or(inside.len())
         };
         let first = &inside[..len];
-        let alt =
-            if first.contains('=') && !first.contains(' ') { open..open } else { unquoted(whole, open..open + len) };
+        let is_setting = named.is_none() && first.contains('=') && !first.contains(' ');
+        let alt = if is_setting { open..open } else { unquoted(whole, from..from + len) };
         let name = self.expanded(&whole[target]);
         self.markup(&whole[start..alt.start]);
         let mut shown = Inline::new();

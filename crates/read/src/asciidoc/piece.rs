@@ -26,6 +26,8 @@ pub(super) enum Piece {
     Value(String),
     /// Nothing is shown.
     Nothing,
+    /// A sign that is typed with several characters.
+    Sign(&'static str),
     /// Names of the place, and what is shown of it.
     Anchor(String, Range<usize>),
     Macro(Macro),

@@ -157,3 +157,20 @@ fn soft_hyphens_and_spaces_without_width_are_left_out_and_counted() {
 fn a_power_is_written_with_a_caret() {
     reads("10^6^ 1^st^ x^(n)^ y^_n_^ `2^8^` ^3^ H~2~O\n", "10^6 1st x^(n) y^*n* `2^8` 3 H2O\n");
 }
+
+#[test]
+fn signs_are_written_as_they_are_meant() {
+    reads(
+        "(C) (R) (TM) a -- b, c--d -- e... f->g => <- <= `a -> b --` \\(C) \\-> x.... --opt ----\n",
+        "© ® ™ a — b, c—d — e… f→g ⇒ ← ⇐ `a -> b --` (C) -> x.... --opt ----\n",
+    );
+}
+
+#[test]
+fn an_image_may_name_its_text_and_raw_markup_with_words_is_code() {
+    reads(
+        "image::x.png[alt=Al t,width=3]\n\nimage::y.png[width=3, alt=\"A, b\"]\n\nimage:z.png[Zed,10] image:w.png[width=1]\n",
+        "![Al t](x.png)\n\n![A, b](y.png)\n\n![Zed](z.png) ![](w.png)\n",
+    );
+    reads("++++\n<p>Seen</p>\n++++\n\n++++\n<br class=\"x\">\n++++\n", "```html\n<p>Seen</p>\n```\n");
+}
