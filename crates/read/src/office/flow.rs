@@ -14,6 +14,8 @@ pub(super) enum Piece {
     Anchors(Vec<String>),
     Heading(u8, Inline),
     Paragraph(Inline),
+    /// A paragraph of a quotation. Those that follow each other are one.
+    Quote(Inline),
     /// An item of a list: its level from 0, the list, its mark.
     Item {
         level: usize,
@@ -35,6 +37,7 @@ impl Piece {
         match self {
             Self::Heading(_, text)
             | Self::Paragraph(text)
+            | Self::Quote(text)
             | Self::Item { text, .. }
             | Self::More(_, text)
             | Self::Code(text)
@@ -59,6 +62,8 @@ pub(super) struct Flow {
     /// Lists that are open: level, list, whether its items have numbers.
     lists: Vec<(usize, String, bool)>,
     code: Option<Inline>,
+    /// Whether a quotation is open.
+    quote: bool,
 }
 
 impl Flow {
@@ -74,6 +79,7 @@ impl Flow {
                 None if text.is_blank() => {}
                 None => {
                     self.close_lists(writer);
+                    self.close_quote(writer);
                     self.begin(writer);
                     self.code = Some(text);
                 }
@@ -81,6 +87,9 @@ impl Flow {
             piece if piece.text().is_some_and(Inline::is_blank) => {}
             piece => {
                 self.end_code(writer);
+                if !matches!(piece, Piece::Quote(_)) {
+                    self.close_quote(writer);
+                }
                 self.block(piece, writer);
             }
         }
@@ -90,6 +99,7 @@ impl Flow {
     pub(super) fn finish(&mut self, writer: &mut LayerWriter) {
         self.end_code(writer);
         self.close_lists(writer);
+        self.close_quote(writer);
         // Nothing is at the last place.
         self.place = None;
         self.begin(writer);
@@ -113,6 +123,12 @@ impl Flow {
                 match other {
                     Piece::Heading(level, text) => writer.heading(level, &text, None),
                     Piece::Paragraph(text) => writer.paragraph(&text),
+                    Piece::Quote(text) => {
+                        if !std::mem::replace(&mut self.quote, true) {
+                            writer.open_quote();
+                        }
+                        writer.paragraph(&text);
+                    }
                     Piece::Math(text) => writer.math(&text),
                     Piece::Table(grid) => grid.write(writer),
                     _ => {}
@@ -134,6 +150,12 @@ impl Flow {
         if let Some(code) = self.code.take() {
             // The place of what follows is still to come.
             writer.code("", &code);
+        }
+    }
+
+    fn close_quote(&mut self, writer: &mut LayerWriter) {
+        if std::mem::take(&mut self.quote) {
+            writer.close();
         }
     }
 

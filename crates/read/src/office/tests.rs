@@ -79,6 +79,9 @@ fn styles() -> String {
         style("T", r#"<w:name w:val="Title"/>"#),
         style("Toc", r#"<w:name w:val="toc 1"/>"#),
         style("Code", r#"<w:name w:val="Source Code"/>"#),
+        style("IQ", r#"<w:name w:val="Intense Quote"/><w:basedOn w:val="Own2"/>"#),
+        style("Own2", r#"<w:name w:val="Own 2"/>"#),
+        style("BT", r#"<w:name w:val="Block Text"/>"#),
         style("LB2", r#"<w:name w:val="List Bullet 2"/><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>"#),
     ];
     format!("<w:styles {W}>{}</w:styles>", all.concat())
@@ -583,4 +586,17 @@ fn a_power_is_written_with_a_caret() {
     assert_eq!(layer_of("a.odt", &open_document(style, &body)).text, "10^6 H2O\n");
     let slide = r#"<p:sp><p:txBody><a:p><a:r><a:t>10</a:t></a:r><a:r><a:rPr baseline="30000"/><a:t>6</a:t></a:r><a:r><a:t> H</a:t></a:r><a:r><a:rPr baseline="-25000"/><a:t>2</a:t></a:r><a:r><a:t>O</a:t></a:r></a:p></p:txBody></p:sp>"#;
     assert!(layer_of("a.pptx", &slides(slide, "")).text.ends_with("\n10^6 H2O\n"));
+}
+
+#[test]
+fn paragraphs_of_quotations_are_one_quotation() {
+    let body = [p("a"), styled("IQ", "q <w:b/>1"), styled("BT", "2"), p("b"), styled("IQ", "3"), styled("Code", "c")];
+    assert_eq!(full(&body.concat()).text, "a\n\n> q 1\n>\n> 2\n\nb\n\n> 3\n\n```\nc\n```\n");
+    assert_eq!(word(&styled("Quote", "No styles")).text, "> No styles\n");
+}
+
+#[test]
+fn a_drawing_that_is_no_picture_has_its_alternative_text() {
+    let shape = r#"<w:p><w:r><w:t>a </w:t></w:r><w:r><w:drawing><wp:docPr descr="A  box"/></w:drawing></w:r><w:r><w:drawing><wp:docPr name="none"/></w:drawing></w:r></w:p>"#;
+    assert_eq!(word(shape).text, "a ![A box]()\n");
 }

@@ -386,12 +386,12 @@ impl<'s> Body<'s> {
             }
             ("w", "drawing" | "pict" | "object") => {
                 if let Some(paragraph) = self.paragraphs.last_mut()
-                    && let Picture { alt, target: Some(target) } = std::mem::take(&mut paragraph.picture)
+                    && let Picture { alt, target } = std::mem::take(&mut paragraph.picture)
                     && !alt.trim().is_empty()
                     && paragraph.role != Role::Contents
                 {
                     paragraph.words = true;
-                    paragraph.line.image(&target, &alt);
+                    paragraph.line.image(target.as_deref().unwrap_or_default(), &alt);
                 }
             }
             ("w", "tbl" | "tr" | "tc") => self.end_table(tag)?,
@@ -543,8 +543,9 @@ impl<'s> Body<'s> {
             Role::Heading(level) => Piece::Heading(level, text),
             Role::Code => Piece::Code(text),
             Role::Text if formula && !words => Piece::Math(text),
-            Role::Text => match self.item(style.as_deref(), list) {
+            Role::Text | Role::Quote => match self.item(style.as_deref(), list) {
                 Some((level, list, mark)) => Piece::Item { level, list, mark, text },
+                None if role == Role::Quote => Piece::Quote(text),
                 None => Piece::Paragraph(text),
             },
         });
@@ -620,7 +621,7 @@ impl Paragraph {
             return;
         }
         self.role = role;
-        if role != Role::Text {
+        if !matches!(role, Role::Text | Role::Quote) {
             self.line.set_plain();
         }
     }

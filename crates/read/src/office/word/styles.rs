@@ -40,6 +40,7 @@ pub(super) enum Role {
     Title,
     Heading(u8),
     Code,
+    Quote,
     /// An entry of a table of contents, or its title.
     Contents,
 }
@@ -152,6 +153,7 @@ fn role_of(name: &str) -> Option<Role> {
     match name {
         "title" => Some(Role::Title),
         "sourcecode" | "htmlpreformatted" | "preformattedtext" | "code" | "codeblock" => Some(Role::Code),
+        "quote" | "intensequote" | "blocktext" | "blockquote" | "quotations" => Some(Role::Quote),
         "tocheading" => Some(Role::Contents),
         _ => name.strip_prefix("toc").and_then(|level| level.parse::<u8>().ok()).map(|_| Role::Contents),
     }
