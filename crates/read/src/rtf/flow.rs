@@ -21,6 +21,9 @@ pub(super) struct Format {
     pub(super) list: Option<i32>,
     pub(super) level: usize,
     pub(super) table: bool,
+    /// The indentation of all lines, and how much more the first one has.
+    pub(super) indent: i32,
+    pub(super) first: i32,
 }
 
 impl Format {
@@ -142,6 +145,8 @@ pub(super) struct Flow {
     notes: Vec<Note>,
     labels: u64,
     lists: Vec<OpenList>,
+    /// Lines of code that follow each other, and the first paragraph of them.
+    code: Option<(u64, Inline)>,
     table: Table,
     /// Names of the place of the next block.
     anchors: Vec<String>,
@@ -278,7 +283,7 @@ impl Flow {
         self.table.first.get_or_insert(self.ended + 1);
         let boxed = std::mem::take(&mut paragraph.boxed);
         if paragraph.is_blank() {
-            self.anchors.extend(paragraph.into_anchors());
+            self.anchors.extend(paragraph.anchors());
         } else {
             self.table.text(&paragraph.inline(false));
         }
@@ -319,8 +324,15 @@ impl Flow {
         let mut paragraph = std::mem::take(&mut self.paragraph);
         let boxed = std::mem::take(&mut paragraph.boxed);
         if paragraph.is_blank() {
-            self.anchors.extend(paragraph.into_anchors());
+            if let Some((_, code)) = &mut self.code {
+                code.write("\n");
+            }
+            self.anchors.extend(paragraph.anchors());
         } else {
+            // Programs that know no lists type the bullet, and indent the lines below it.
+            if format.first < 0 && paragraph.marker.is_none() && paragraph.take_marker() {
+                writer.drop(DropReason::Markup, paragraph.marker.as_deref().unwrap_or_default());
+            }
             self.text(&paragraph, format, tables, writer);
         }
         for text in boxed {
@@ -340,6 +352,18 @@ impl Flow {
                 1
             }
             Role::Heading(level) => level,
+            Role::Text if paragraph.is_code() && Item::of(paragraph, format, tables.lists).is_none() => {
+                if self.code.is_none() {
+                    self.close_lists(writer);
+                }
+                let (_, code) = self.code.get_or_insert_with(|| (at, Inline::new()));
+                if !code.as_str().is_empty() {
+                    code.write("\n");
+                }
+                code.write(paragraph.as_str());
+                self.anchors.extend(paragraph.anchors());
+                return;
+            }
             Role::Text => {
                 let inline = paragraph.inline(false);
                 if let Some(item) = Item::of(paragraph, format, tables.lists) {
@@ -358,6 +382,7 @@ impl Flow {
 
     fn open_item(&mut self, item: &Item, at: u64, writer: &mut LayerWriter) {
         let level = item.level;
+        self.end_code(writer);
         while self.lists.last().is_some_and(|list| list.level > level) {
             self.close_list(writer);
         }
@@ -387,7 +412,16 @@ impl Flow {
         }
     }
 
+    fn end_code(&mut self, writer: &mut LayerWriter) {
+        if let Some((at, code)) = self.code.take() {
+            self.begin(at, writer);
+            writer.code("", &code);
+        }
+    }
+
+    /// Ends lists and lines of code.
     fn close_lists(&mut self, writer: &mut LayerWriter) {
+        self.end_code(writer);
         while !self.lists.is_empty() {
             self.close_list(writer);
         }
@@ -408,6 +442,9 @@ struct Item {
 impl Item {
     fn of(paragraph: &Paragraph, format: Format, lists: &Lists) -> Option<Self> {
         let Format { list, level, .. } = format;
+        // Bullets that are typed have no level but their indentation.
+        let indent = usize::try_from(format.indent).unwrap_or_default();
+        let level = if list.is_none() && format.first < 0 { indent } else { level };
         let item = |ordered| Self { level, list, ordered, number: None, letters: String::new() };
         let marker = paragraph.marker.as_deref().unwrap_or_default().trim();
         if marker.is_empty() {

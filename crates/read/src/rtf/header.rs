@@ -1,6 +1,6 @@
 //! The tables before the text: fonts, styles, lists.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::charset::Coding;
 
@@ -14,6 +14,8 @@ const MAX_NAME: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Fonts {
     codings: HashMap<i32, Option<Coding>>,
+    /// Those whose letters are all as wide, as code has them.
+    monospaced: HashSet<i32>,
     current: i32,
     name: String,
 }
@@ -26,7 +28,12 @@ impl Fonts {
                 self.name.clear();
                 self.codings.insert(number, None);
             }
+            ("fmodern", _) => drop(self.monospaced.insert(self.current)),
             ("fcharset", Some(charset)) => {
+                // Of the fonts of East Asia, those of this family are for any text.
+                if matches!(charset, 128..=136) {
+                    self.monospaced.remove(&self.current);
+                }
                 self.codings.insert(self.current, Coding::of_charset(charset));
             }
             ("cpg", Some(page)) if page != 0 => {
@@ -43,6 +50,10 @@ impl Fonts {
             if !part.ends_with(';') {
                 continue;
             }
+            let name = self.name.to_ascii_lowercase();
+            if ["courier", "consolas", "mono", "menlo", "monaco"].iter().any(|part| name.contains(part)) {
+                self.monospaced.insert(self.current);
+            }
             if let Some(Some(coding)) = self.codings.get_mut(&self.current)
                 && *coding == Coding::Signs
             {
@@ -50,6 +61,10 @@ impl Fonts {
             }
             self.name.clear();
         }
+    }
+
+    pub(super) fn is_monospaced(&self, font: i32) -> bool {
+        self.monospaced.contains(&font)
     }
 
     /// Returns the coding of a font; `None` if it is the one of the document.

@@ -340,6 +340,12 @@ impl<'w> Reader<'w> {
         }
     }
 
+    /// Returns whether text is in a font for code, in a document that has another for its text.
+    fn is_code(&self) -> bool {
+        let is_code = |font: Option<i32>| font.is_some_and(|font| self.fonts.is_monospaced(font));
+        is_code(self.state.font) && !is_code(self.default_font)
+    }
+
     fn coding(&self) -> Coding {
         let font = self.state.font.or(self.default_font);
         font.and_then(|font| self.fonts.coding(font)).unwrap_or(self.page)
@@ -416,7 +422,10 @@ impl<'w> Reader<'w> {
         match self.state.to {
             Destination::Body if self.state.deleted => self.writer.drop(DropReason::Deleted, text),
             Destination::Body if self.state.hidden => self.writer.drop(DropReason::Hidden, text),
-            Destination::Body => self.flow.paragraph.say(text, self.state.look),
+            Destination::Body => {
+                let look = Look { code: self.is_code(), ..self.state.look };
+                self.flow.paragraph.say(text, look);
+            }
             Destination::Instruction => match self.fields.last_mut() {
                 Some(instruction) => instruction.push_str(text),
                 None => self.writer.drop(DropReason::Markup, text),
@@ -599,6 +608,8 @@ impl<'w> Reader<'w> {
             ("pard", _) => state.format = Format::default(),
             ("s", Some(style)) => state.format.style = style,
             ("outlinelevel", level) => state.format.outline = level,
+            ("li" | "lin", indent) => state.format.indent = indent.unwrap_or_default(),
+            ("fi", indent) => state.format.first = indent.unwrap_or_default(),
             ("ls", list) => state.format.list = list.filter(|list| *list != 0),
             ("ilvl", level) => {
                 state.format.level = usize::try_from(level.unwrap_or_default()).unwrap_or_default().min(8);

@@ -3,12 +3,16 @@
 
 use chunkmill_text::document::Inline;
 
+/// Longest bullet or number that is typed, in bytes.
+const MAX_MARKER: usize = 12;
+
 /// How text looks, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Look {
     pub(super) bold: bool,
     pub(super) italic: bool,
     pub(super) raised: bool,
+    pub(super) code: bool,
 }
 
 impl Look {
@@ -37,6 +41,9 @@ pub(super) struct Paragraph {
     look: Look,
     links: usize,
     notes: usize,
+    /// Whether it has text in the font of code, and in others.
+    has_code: bool,
+    has_words: bool,
     /// The bullet or number before it.
     pub(super) marker: Option<String>,
     /// Paragraphs of text boxes in it.
@@ -47,11 +54,39 @@ impl Paragraph {
     /// Appends text.
     pub(super) fn say(&mut self, text: &str, look: Look) {
         // White space looks the same in any run.
-        if look != self.look && !text.trim().is_empty() {
-            self.event(Event::Look(look));
-            self.look = look;
+        if !text.trim().is_empty() {
+            if look != self.look {
+                self.event(Event::Look(look));
+                self.look = look;
+            }
+            self.has_code |= look.code;
+            self.has_words |= !look.code;
         }
         self.text.push_str(text);
+    }
+
+    /// Returns whether all of it is code.
+    pub(super) fn is_code(&self) -> bool {
+        let is_plain = |(_, event): &(usize, Event)| matches!(event, Event::Look(_) | Event::Anchor(_));
+        self.has_code && !self.has_words && self.events.iter().all(is_plain)
+    }
+
+    /// Makes what is before the first tab its bullet or number, if it is one, and returns whether it is.
+    pub(super) fn take_marker(&mut self) -> bool {
+        let Some((mark, _)) = self.text.split_once('\t').filter(|(mark, _)| mark.len() <= MAX_MARKER) else {
+            return false;
+        };
+        let bare = mark.trim();
+        let is_bullet = matches!(bare, "•" | "·" | "▪" | "◦" | "‣" | "○" | "●" | "–" | "-" | "*" | "o" | "§");
+        let number = bare.strip_suffix(['.', ')']).map(|number| number.trim_start_matches('('));
+        if !is_bullet && !number.is_some_and(|number| !number.is_empty() && number.chars().all(char::is_alphanumeric)) {
+            return false;
+        }
+        let len = mark.len() + 1;
+        self.marker = Some(bare.to_owned());
+        self.text.drain(..len);
+        self.events.iter_mut().for_each(|(at, _)| *at = at.saturating_sub(len));
+        true
     }
 
     /// Returns its text without links and marks.
@@ -90,12 +125,11 @@ impl Paragraph {
     }
 
     /// Returns the names of places in it.
-    pub(super) fn into_anchors(self) -> Vec<String> {
-        let names = self.events.into_iter().filter_map(|(_, event)| match event {
-            Event::Anchor(name) => Some(name),
+    pub(super) fn anchors(&self) -> impl Iterator<Item = String> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            Event::Anchor(name) => Some(name.clone()),
             _ => None,
-        });
-        names.collect()
+        })
     }
 
     /// Returns the text as it is written. In a plain one, looks are not marked.
@@ -161,6 +195,12 @@ impl Line {
         }
         let start = text.len() - text.trim_start().len();
         self.gap.push_str(&text[..start]);
+        if self.look.code && !self.plain {
+            self.settle();
+            self.inline.code(&Inline::from(word));
+            self.gap.push_str(&text[start + word.len()..]);
+            return;
+        }
         let look = if self.plain { Look::default() } else { self.look };
         if !self.look.raised {
             self.end_raised();

@@ -325,3 +325,27 @@ fn a_power_is_written_with_a_caret() {
     );
     assert_eq!(text("a{\\super\\b n\\b0} b"), "a^**n** b\n");
 }
+
+#[test]
+fn bullets_and_numbers_that_are_typed_make_lists() {
+    let item = |indent: u32, mark: &str, words: &str| {
+        format!("{{\\pard \\li{indent} \\fi-360 {mark} \\tx360\\tab {words}\\par}}")
+    };
+    let list =
+        [item(360, "\\bullet", "one"), item(720, "\\endash", "{\\b deep}"), item(360, "\\bullet", "two")].concat();
+    assert_eq!(text(&format!("a\\par{list}\\pard b\\tab c")), "a\n\n- one\n  - **deep**\n- two\n\nb\tc\n");
+    assert_eq!(text(&[item(360, "1.", "one"), item(360, "2.", "two")].concat()), "1. one\n2. two\n");
+    assert_eq!(text(&[item(360, "Term", "is")].concat()), "Term \tis\n");
+}
+
+#[test]
+fn text_in_a_font_for_code_is_code() {
+    let fonts = "\\deff0{\\fonttbl{\\f0\\froman Times;}{\\f1\\fmodern X;}{\\f2 Courier New;}{\\f3\\fmodern\\fcharset128 MS Gothic;}}";
+    assert_eq!(
+        text(&format!(
+            "{fonts}a {{\\f1 b`c}} {{\\f3 d}}\\par\\pard\\f2 fn x() \\{{\\par\\par   y;\\par\\}}\\par\\pard\\f0 end"
+        )),
+        "a ``b`c`` d\n\n```\nfn x() {\n\n  y;\n}\n```\n\nend\n"
+    );
+    assert_eq!(text("\\deff2{\\fonttbl{\\f2\\fmodern Courier;}}\\f2 all of it"), "all of it\n");
+}
