@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{Inline, LayerWriter, Place};
 
+use super::sheet::range;
+
 /// A block or what is known of the next one.
 #[derive(Debug)]
 pub(super) enum Piece {
@@ -213,6 +215,8 @@ pub(super) struct Grid {
     bytes: usize,
     /// Most bytes that may be in memory.
     most: usize,
+    /// The sheet that it is on: its rows have places of their own.
+    sheet: Option<String>,
 }
 
 /// Its number, and its cells by their columns, both from 0.
@@ -221,6 +225,10 @@ pub(super) type Row = (u32, Vec<(u32, Inline)>);
 impl Grid {
     pub(super) fn new(most: usize) -> Self {
         Self { most, ..Self::default() }
+    }
+
+    pub(super) fn of_sheet(sheet: &str, most: usize) -> Self {
+        Self { sheet: Some(sheet.to_owned()), ..Self::new(most) }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -278,14 +286,16 @@ impl Grid {
     pub(super) fn split(&mut self) -> Self {
         let head = self.head.clone().or_else(|| self.rows.first().map(plain));
         let columns = head.iter().flat_map(|(_, cells)| cells.iter().map(|(column, _)| *column)).collect();
-        std::mem::replace(self, Self { head, rows: Vec::new(), columns, bytes: 0, most: self.most })
+        let sheet = self.sheet.clone();
+        std::mem::replace(self, Self { head, rows: Vec::new(), columns, bytes: 0, most: self.most, sheet })
     }
 
     /// Writes its rows, below the head if that is not among them.
     pub(super) fn write(self, writer: &mut LayerWriter) {
-        if self.rows.is_empty() {
-            return;
-        }
+        let Some((first, _, left, right)) = self.range() else { return };
+        // The head of the rows before is a copy, at the place of the first row.
+        let numbers: Vec<u32> =
+            self.head.iter().map(|_| first).chain(self.rows.iter().map(|(number, _)| *number)).collect();
         let columns: Vec<u32> = self.columns.into_iter().collect();
         let dense = |(_, cells): Row| {
             let mut row: Vec<Inline> = Vec::new();
@@ -303,7 +313,10 @@ impl Grid {
             row
         };
         let rows: Vec<Vec<Inline>> = self.head.into_iter().chain(self.rows).map(dense).collect();
-        writer.table(&rows);
+        writer.table_of(&rows, |row| {
+            let (sheet, number) = (self.sheet.as_deref()?, *numbers.get(row)?);
+            Some(Place::new(range(sheet, (number, number, left, right))))
+        });
     }
 }
 

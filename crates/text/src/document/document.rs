@@ -252,8 +252,7 @@ impl Document {
     pub fn cited_place(&self, range: &Range<usize>) -> Option<String> {
         let Format::Written(format) = self.format else { return None };
         if let Some((first, last)) = self.places_of(range) {
-            let (first, last) = (&first.name, &last.name);
-            return Some(if first == last { first.clone() } else { format!("{first} to {last}") });
+            return Some(first.to(last));
         }
         let section = self.section_at(range.start).map(|section| &self.sections[section]);
         if let Some(section) = section.filter(|section| format == "html" && !section.anchor.is_empty()) {

@@ -53,6 +53,44 @@ impl Place {
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), page: None }
     }
+
+    /// Returns the name of what is from this place to a later one: of two ranges of cells, rows or times one range, such as
+    /// `Prices!A5:C9`; of others both names.
+    pub fn to(&self, last: &Self) -> String {
+        let (first, last) = (&*self.name, &*last.name);
+        if first == last {
+            return first.to_owned();
+        }
+        if let (Some((kind, start, _)), Some((other, _, end))) = (range_of(first), range_of(last))
+            && kind == other
+        {
+            return match kind {
+                ROWS => format!("{kind}{start}-{end}"),
+                "" => format!("{start}-{end}"),
+                sheet => format!("{sheet}!{start}:{end}"),
+            };
+        }
+        format!("{first} to {last}")
+    }
+}
+
+const ROWS: &str = "rows ";
+
+/// Returns what a range is of, and where it starts and ends: rows of a table, cells of a sheet, or times, of nothing.
+fn range_of(name: &str) -> Option<(&str, &str, &str)> {
+    let both = |range, mark| str::split_once(range, mark).unwrap_or((range, range));
+    if let Some(rows) = name.strip_prefix(ROWS).or_else(|| name.strip_prefix("row ")) {
+        let (start, end) = both(rows, '-');
+        return Some((ROWS, start, end));
+    }
+    if let Some((sheet, cells)) = name.rsplit_once('!') {
+        let (start, end) = both(cells, ':');
+        return Some((sheet, start, end));
+    }
+    let (start, end) = name.split_once('-')?;
+    let is_time =
+        |time: &str| time.contains(':') && time.bytes().all(|byte| byte.is_ascii_digit() || b":.".contains(&byte));
+    (is_time(start) && is_time(end)).then_some(("", start, end))
 }
 
 named! {
@@ -91,4 +129,26 @@ pub struct Dropped {
     pub reason: DropReason,
     /// How many characters, without white space.
     pub chars: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_ranges_of_a_kind_are_one() {
+        for (first, last, both) in [
+            ("Prices!A1:C1", "Prices!A9:C9", "Prices!A1:C9"),
+            ("'A!b'!A1", "'A!b'!B2", "'A!b'!A1:B2"),
+            ("Prices!A1", "Stock!A1", "Prices!A1 to Stock!A1"),
+            ("rows 2-41", "rows 42-81", "rows 2-81"),
+            ("row 2", "row 3", "rows 2-3"),
+            ("00:00:01.000-00:00:03.000", "01:00:00.000-01:00:01.000", "00:00:01.000-01:00:01.000"),
+            ("slide 1", "slide 2", "slide 1 to slide 2"),
+            ("body/p[1]", "body/p[1]", "body/p[1]"),
+            ("a-b", "c-d", "a-b to c-d"),
+        ] {
+            assert_eq!(Place::new(first).to(&Place::new(last)), both);
+        }
+    }
 }

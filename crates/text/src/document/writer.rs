@@ -621,6 +621,11 @@ impl LayerWriter {
 
     /// Writes a table, whose first row is its head. Cells are written on one line; missing ones are empty.
     pub fn table(&mut self, rows: &[Vec<Inline>]) {
+        self.table_of(rows, |_| None);
+    }
+
+    /// Writes a table whose rows are from places of their own.
+    pub fn table_of(&mut self, rows: &[Vec<Inline>], mut place: impl FnMut(usize) -> Option<Place>) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let is_blank = rows.iter().flatten().fold(true, |all, cell| self.is_blank(cell) && all);
         if is_blank {
@@ -633,6 +638,9 @@ impl LayerWriter {
             }
             if at > 0 {
                 self.new_line();
+            }
+            if let Some(place) = place(at) {
+                self.place(place);
             }
             self.text.push('|');
             for column in 0..columns {

@@ -15,7 +15,7 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter, ReadSettings};
 use serde_json::Value;
 
 use self::dates::Kind;
-pub(super) use self::range::{MAX_COLUMNS, MAX_ROWS};
+pub(super) use self::range::{MAX_COLUMNS, MAX_ROWS, range};
 pub(super) use self::tables::Tables;
 use crate::package::Package;
 use crate::package::xml::{Event, Tag, Xml};

@@ -24,7 +24,7 @@ pub(crate) struct Tables {
 
 impl Tables {
     pub(crate) fn new(sheet: String, most: usize) -> Self {
-        Self { sheet, grid: Grid::new(most), most, flow: Flow::default(), named: false }
+        Self { grid: Grid::of_sheet(&sheet, most), sheet, most, flow: Flow::default(), named: false }
     }
 
     /// Writes a row with its cells, both numbered from 0.
@@ -44,7 +44,7 @@ impl Tables {
 
     /// Ends a table.
     pub(crate) fn end(&mut self, writer: &mut LayerWriter) {
-        let grid = std::mem::replace(&mut self.grid, Grid::new(self.most));
+        let grid = std::mem::replace(&mut self.grid, Grid::of_sheet(&self.sheet, self.most));
         if !grid.is_empty() {
             self.write(grid, writer);
         }
@@ -60,8 +60,8 @@ impl Tables {
     }
 
     fn write(&mut self, grid: Grid, writer: &mut LayerWriter) {
-        let Some(range_of) = grid.range() else { return };
-        self.flow.write(Piece::Place(Place::new(range(&self.sheet, range_of))), writer);
+        let Some(all) = grid.range() else { return };
+        self.flow.write(Piece::Place(Place::new(range(&self.sheet, all))), writer);
         self.name(writer);
         self.flow.write(Piece::Table(grid), writer);
         self.flow.finish(writer);
