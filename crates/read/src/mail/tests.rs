@@ -117,3 +117,23 @@ fn no_change_of_bytes_makes_it_panic() {
         }
     });
 }
+
+#[test]
+fn flowed_lines_are_joined_in_any_encoding() {
+    for (encoding, body) in [
+        ("8bit", "Plain caf\u{e9} flowed \nline.\nNext.\n"),
+        ("quoted-printable", "Plain caf=C3=A9 flowed=20\nline.\nNext.\n"),
+        ("quoted-printable", "Plain caf=C3=A9 flowed =\n\nline.\nNext.\n"),
+        ("base64", "UGxhaW4gY2Fmw6kgZmxvd2VkIA0KbGluZS4NCk5leHQuDQo=\n"),
+    ] {
+        let mail = format!(
+            "Subject: S\nContent-Type: text/plain; charset=\"utf-8\"; Format=\"Flowed\"\nContent-Transfer-Encoding: {encoding}\n\n{body}"
+        );
+        assert_eq!(document("a.eml", mail.as_bytes()).text, "# S\n\nPlain café flowed line.\nNext.\n", "{encoding}");
+        assert_eq!(
+            document("a.eml", mail.replace('\n', "\r\n").as_bytes()).text,
+            "# S\n\nPlain café flowed line.\nNext.\n",
+            "{encoding}"
+        );
+    }
+}

@@ -153,3 +153,20 @@ fn no_change_of_bytes_makes_it_panic() {
         }
     });
 }
+
+#[test]
+fn an_open_fence_ends_with_its_cell() {
+    let cell = |source: &str| json!({ "cell_type": "markdown", "source": source });
+    let text = notebook(json!([cell("a\n\n~~~py\nb"), cell("After."), cell("```\nc\n```")]));
+    assert_eq!(layer("a.ipynb", &text).text, "a\n\n~~~py\nb\n~~~\n\nAfter.\n\n```\nc\n```\n");
+}
+
+#[test]
+fn soft_hyphens_are_left_out_and_counted() {
+    let text = notebook(
+        json!([{ "cell_type": "markdown", "source": "so\u{ad}ft\u{200b}" }, { "cell_type": "raw", "source": "x\u{ad}y" }]),
+    );
+    let layer = layer("a.ipynb", &text);
+    let (kept, dropped) = kept_and_dropped(&layer);
+    assert_eq!((&*layer.text, kept + dropped), ("soft\n\nxy\n", promised(&text)));
+}

@@ -675,10 +675,18 @@ impl LayerWriter {
         let start = self.text.len();
         self.stretches(&mut text.runs.iter().peekable(), kept.clone());
         // The line ends here: its end belongs to the last block, as in all blocks.
-        let body = format!("{}\n", &text.text[kept]);
+        let mut body = format!("{}\n", &text.text[kept]);
+        let parse = |body: &str| {
+            let room = &mut Room::new(u64::MAX);
+            markdown::parse(body, 0..body.len(), None, &Positions::new(body), false, room)
+        };
+        let mut parsed = parse(&body);
+        if let Some(fence) = open_fence(&parsed.blocks, &body) {
+            // It ends with the text, but in the layer other text follows.
+            body.push_str(&fence);
+            parsed = parse(&body);
+        }
         self.text.push_str(&body);
-        let room = &mut Room::new(u64::MAX);
-        let parsed = markdown::parse(&body, 0..body.len(), None, &Positions::new(&body), false, room);
         self.parsed(parsed, &body, start);
     }
 
@@ -955,6 +963,26 @@ fn plain(title: &Inline) -> String {
     plain.push_str(&title.text[at..]);
     plain.retain(|c| !matches!(c, '`' | '*'));
     plain
+}
+
+/// Returns the line that ends the code at the end of a Markdown text, if it has none.
+fn open_fence(blocks: &[Block], text: &str) -> Option<String> {
+    let next = |index: &usize| blocks.get(*index).map(|block| block.next).filter(|next| *next < blocks.len());
+    let last = std::iter::successors((!blocks.is_empty()).then_some(0), next).last()?;
+    let code = blocks.get(last).filter(|block| block.kind == BlockKind::Code)?;
+    let line = text[..code.range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let code = text.get(line..code.range.end)?;
+    if code.starts_with("    ") || code.starts_with('\t') {
+        // It is indented.
+        return None;
+    }
+    let code = code.trim();
+    let mark = code.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let fence = |line: &str| line.len() - line.trim_start_matches(mark).len();
+    let len = fence(code);
+    let end = code.rsplit_once('\n').map_or("", |(_, line)| line.trim());
+    let is_closed = fence(end) >= len && fence(end) == end.len();
+    (len >= 3 && !is_closed).then(|| format!("{}\n", mark.to_string().repeat(len)))
 }
 
 /// Returns whether the heading that a Markdown text starts with has an `{#id}` of this name.
@@ -1238,14 +1266,14 @@ mod tests {
     #[test]
     fn markdown_has_the_blocks_of_a_markdown_file() {
         let cell = "# One {#first}\n\nSome [text](a.md) with `code`[^1] and #tag.\n\n> Quoted.\n\n## Two\n\n- a\n- b\n\n[^1]: Note.\n\n```\nopen";
-        let alone = Document::from_text("cell.md", format!("{cell}\n"));
+        let alone = Document::from_text("cell.md", format!("{cell}\n```\n"));
         let document = written(|writer| {
             writer.paragraph(&text("Before."));
             writer.markdown(&text(&format!("\n{cell}\n\n")));
             writer.markdown(&text("## Two"));
         });
         let by = "Before.\n\n".len();
-        assert_eq!(document.text, format!("Before.\n\n{cell}\n\n## Two\n"));
+        assert_eq!(document.text, format!("Before.\n\n{cell}\n```\n\n## Two\n"));
         let moved = alone.blocks.iter().map(|block| Block {
             range: block.range.start + by..block.range.end + by,
             next: block.next + 1,
@@ -1259,6 +1287,29 @@ mod tests {
             (&*document.links[0].target, &*document.tags[0], document.place(&(by..by + 3))),
             ("a.md", "tag", 1..4)
         );
+    }
+
+    #[test]
+    fn a_fence_that_is_open_ends_with_its_text() {
+        for (cell, written) in [
+            ("~~~~\na\n~~~", "~~~~\na\n~~~\n~~~~\n"),
+            ("```", "```\n```\n"),
+            ("x\n\n```py\na\n```", "x\n\n```py\na\n```\n"),
+            ("```\na\n`````  ", "```\na\n`````\n"),
+            ("- ```\n  a", "- ```\n  a\n"),
+            ("    ```", "    ```\n"),
+            ("```\na\n```\n\nb", "```\na\n```\n\nb\n"),
+        ] {
+            assert_eq!(written_markdown(cell), format!("{written}\nafter\n"), "{cell:?}");
+        }
+    }
+
+    fn written_markdown(cell: &str) -> String {
+        let document = written(|writer| {
+            writer.markdown(&text(cell));
+            writer.paragraph(&text("after"));
+        });
+        document.text.clone()
     }
 
     #[test]
