@@ -1,16 +1,20 @@
 //! From the bytes of a page to its text. What a page declares is believed less than its bytes: text that is valid UTF-8 is
 //! UTF-8, because others are practically never valid by chance. Then counts what the page declares, then windows-1252, as
-//! in browsers. Encodings with characters of several bytes are refused: their places are not known exactly.
+//! in browsers. Of encodings with characters of several bytes, places are those of
+//! the decoded text.
 
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{Layer, Refusal, SourceMap, Structure, Width};
-use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, WINDOWS_1252};
 
 /// The standard looks for a declaration in the first 1,024 bytes. Pages with long comments in front have it later.
 const MAX_DECLARATION: usize = 4096;
 
 /// Bytes that are looked at for signs that a file is no text.
 const PREFIX: usize = 1 << 16;
+
+/// Bytes of text for each character that cannot be decoded. With more of them, the text is in another encoding.
+const MAX_WRONG: usize = 100;
 
 /// Decodes the bytes of a page.
 pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
@@ -30,12 +34,15 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
         // With the first bad byte.
         return Layer::read("page.html", bytes);
     }
-    if !encoding.is_single_byte() {
+    let is_single = encoding.is_single_byte();
+    // Others are no encodings of a page: UTF-16 has no declaration that could be read, and some are not to be read at all.
+    let is_known = is_single || encoding.is_ascii_compatible() || encoding == ISO_2022_JP;
+    let text = encoding.decode_without_bom_handling(&bytes).0.into_owned();
+    let wrong = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    if !is_known || !is_single && wrong * MAX_WRONG > text.len() {
         return Err(Refusal { reason: Skip::Declared { encoding: encoding.name().to_owned() }, hash });
     }
-    let (text, _) = encoding.decode_without_bom_handling(&bytes);
-    let text = text.into_owned();
-    let map = SourceMap::new(&text, 0, Width::Byte);
+    let map = SourceMap::new(&text, 0, if is_single { Width::Byte } else { Width::Utf8 });
     let mut about = Structure::default();
     about.metadata.insert("encoding".into(), encoding.name().into());
     if known.is_none() {

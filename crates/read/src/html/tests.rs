@@ -344,7 +344,7 @@ fn other_encodings_are_read_if_they_are_declared() {
     let refused = |bytes: &[u8]| {
         crate::read("a.html", bytes.to_vec(), &ReadSettings::default()).expect_err("it is refused").reason
     };
-    assert!(matches!(refused(b"<meta charset=gbk>\xc4\xe3"), Skip::Declared { .. }));
+    assert!(matches!(refused(b"<meta charset=gbk>\xff\xff\xff"), Skip::Declared { .. }));
     assert!(matches!(refused(b"<?xml version='1.0' encoding='utf-8'?>\xc4"), Skip::Encoding { .. }));
     assert!(matches!(refused(b"\x89PNG\r\n\x1a\n\xff\xff\0\0\0"), Skip::NotText { .. } | Skip::Binary { .. }));
 }
@@ -525,4 +525,28 @@ fn deleted_text_is_marked_and_quotations_have_their_marks() {
         text("<p><del>gone</del> <ins>new</ins> <s>a <b>b</b></s> <q>one <q>two</q></q> <strike> </strike>"),
         "~~gone~~ new ~~a **b**~~ “one ‘two’”\n"
     );
+}
+
+#[test]
+fn encodings_with_characters_of_several_bytes_are_read() {
+    for (declared, name, bytes, expected) in [
+        ("<meta charset=euc-kr>", "EUC-KR", &b"\xc7\xd1\xb1\xdb"[..], "한글"),
+        (
+            "<meta http-equiv=Content-Type content='text/html; charset=Shift_JIS'>",
+            "Shift_JIS",
+            b"\x93\xfa\x96\x7b",
+            "日本",
+        ),
+        ("<?xml version='1.0' encoding='EUC-JP'?>", "EUC-JP", b"\xc6\xfc\xcb\xdc", "日本"),
+        ("<meta charset=gb2312>", "GBK", b"\xc4\xe3\xba\xc3", "你好"),
+        ("<meta charset=gb18030>", "gb18030", b"\xc4\xe3\x81\x30\x84\x36", "你¥"),
+        ("<meta charset=big5>", "Big5", b"\xa7\x41\xa6\x6e", "你好"),
+        ("<meta charset=iso-2022-jp>", "ISO-2022-JP", b"\x1b$BF|K\\\x1b(B", "日本"),
+    ] {
+        let page = [declared.as_bytes(), b"<p>x ", bytes, b" y</p>"].concat();
+        let layer = layer_of("a.html", &page);
+        assert_eq!((&*layer.text, &about(&layer).metadata["encoding"]), (&*format!("x {expected} y\n"), &name.into()));
+        let start = layer.map.place(&layer.text, &(2..5)).start;
+        assert_eq!(start, (declared.len() + "<p>x ".len()) as u64, "places are those of the decoded text");
+    }
 }
