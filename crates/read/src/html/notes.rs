@@ -179,6 +179,7 @@ pub(super) fn is_notes(element: &Element) -> bool {
     element.has_role("doc-endnotes")
         || element.has_class("footnotes")
         || element.has_class("footnote-list")
+        || element.has_class("references") && element.html() == Some("ol")
         || has_type(element, &["footnotes", "endnotes", "rearnotes"])
 }
 

@@ -312,6 +312,14 @@ fn pages_that_are_made_to_be_slow_are_not() {
         many("<b id=x>x </b>", 50_000),
         many("<a href=x id=x>x </a><code>x </code><br>", 20_000),
         many("<img alt=x><i><b>x </i></b>", 20_000),
+        numbered("<p>a<a role=doc-noteref href=#n#>1</a><p id=n#>x", 10_000).replace("href=", "href=#"),
+        format!("{}<p id=x class=footnote>note", many("a<sup><a href='#x'>1</a></sup>", 20_000)),
+        many("x<sup>2", 20_000),
+        many("x<sup>2</sup><a href=y>z</a>", 20_000),
+        many("<div class='admonition note'><p class=admonition-title>T</p>", 10_000),
+        many("<div class='admonition note'>x</div>", 20_000),
+        format!("<table><tr><td>{}<td>x", many("a|", 100_000)),
+        many("<q><del>x</del>", 20_000),
         many("&", 100_000),
         many("<!--", 100_000),
     ];
@@ -449,6 +457,11 @@ fn notes_are_footnotes_whichever_program_wrote_them() {
         (
             r##"<a class="footnote-reference" href="#id2" id="id1">[1]</a>"##,
             r##"<table class="docutils footnote" id="id2"><tr><td class="label"><a class="fn-backref" href="#id1">[1]</a></td><td>Note <b>one</b>.</td></tr></table>"##,
+        ),
+        // MediaWiki.
+        (
+            r##"<sup id="cite_ref-1" class="reference"><a href="#cite_note-1">[1]</a></sup>"##,
+            r##"<ol class="references"><li id="cite_note-1"><span class="mw-cite-backlink"><b><a href="#cite_ref-1">^</a></b></span> <span class="reference-text">Note <b>one</b>.</span></li></ol>"##,
         ),
         // A book.
         (

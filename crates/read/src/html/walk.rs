@@ -284,9 +284,9 @@ impl<'p, 'w> Walk<'p, 'w> {
         if is_block(name) {
             let goes_on = matches!(name, "p" | "div" | "tbody" | "tr" | "td") || self.is_in_admonitionblock(node);
             if self.is_label() && !goes_on {
-                self.flush()
+                self.flush();
             } else {
-                self.break_block()
+                self.break_block();
             }
             self.name(element);
             return self.block(node, element);
@@ -311,7 +311,7 @@ impl<'p, 'w> Walk<'p, 'w> {
             "sup" => return Some(self.line.open_raised().map_or(Leave::Mark, Leave::RaisedCode)),
             "del" | "s" | "strike" => return Some(self.marks("~~")),
             "q" => {
-                self.line.write(if self.quotes % 2 == 0 { "\u{201c}" } else { "\u{2018}" });
+                self.line.write(if self.quotes.is_multiple_of(2) { "\u{201c}" } else { "\u{2018}" });
                 self.quotes += 1;
                 return Some(Leave::Quoted);
             }
@@ -741,7 +741,7 @@ impl<'p, 'w> Walk<'p, 'w> {
             Leave::Mark => self.line.close_mark(),
             Leave::Quoted => {
                 self.quotes -= 1;
-                self.line.write(if self.quotes % 2 == 0 { "\u{201d}" } else { "\u{2019}" });
+                self.line.write(if self.quotes.is_multiple_of(2) { "\u{201d}" } else { "\u{2019}" });
             }
             Leave::Label => {
                 self.flat -= 1;

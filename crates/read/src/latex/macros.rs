@@ -1,6 +1,6 @@
 //! The few definitions of a file that its text needs: names for words, environments of code, theorems.
 //!
-//! A command without arguments whose text is words, such as the name of a product, is put in where it is used. Its text is
+//! A command without arguments whose text is words, like the name of a product, is put in where it is used. Its text is
 //! worked out where it is defined, from what is known there, so nothing is expanded twice and no definition can use itself.
 
 use std::collections::{HashMap, HashSet};
@@ -25,7 +25,7 @@ pub(super) struct Value {
     pub is_spaced: bool,
 }
 
-/// What the file defines.
+/// The definitions of a file.
 #[derive(Debug, Default)]
 pub(super) struct Macros {
     values: HashMap<String, Value>,

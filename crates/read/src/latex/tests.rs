@@ -80,7 +80,7 @@ fn commands_are_characters_marks_or_nothing() {
 }
 
 #[test]
-fn what_the_file_defines_is_known() {
+fn definitions_of_the_file_are_known() {
     reads(
         SAMPLES[7],
         "# S $x$ t\n\nUse Name now, Names and Name. The Name\u{2013}e.g. a .\n\n```\ndef f(x):\n  return '{}\\n' # --\n```\n\n`a_b` text more x y z\nw\n\n```\n \\a\n```\n\n[Ohm]\nU.\n\narg body\n\n![Alt, w](x.svg) ![B](y.svg) [see k, p. 3] [l]\n",

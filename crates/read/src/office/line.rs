@@ -5,6 +5,7 @@ use chunkmill_text::document::{Inline, on_one_line};
 
 /// How a run looks, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is on or off, whatever the others are")]
 pub(super) struct Look {
     pub(super) bold: bool,
     pub(super) italic: bool,

@@ -8,6 +8,7 @@ const MAX_MARKER: usize = 12;
 
 /// How text looks, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is on or off, whatever the others are")]
 pub(super) struct Look {
     pub(super) bold: bool,
     pub(super) italic: bool,

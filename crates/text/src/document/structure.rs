@@ -54,7 +54,7 @@ impl Place {
         Self { name: name.into(), page: None }
     }
 
-    /// Returns the name of what is from this place to a later one: of two ranges of cells, rows or times one range, such as
+    /// Returns the name of what is from this place to a later one: of two ranges of cells, rows or times one range, like
     /// `Prices!A5:C9`; of others both names.
     pub fn to(&self, last: &Self) -> String {
         let (first, last) = (&*self.name, &*last.name);

@@ -627,7 +627,11 @@ impl LayerWriter {
     /// Writes a table whose rows are from places of their own.
     pub fn table_of(&mut self, rows: &[Vec<Inline>], mut place: impl FnMut(usize) -> Option<Place>) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let is_blank = rows.iter().flatten().fold(true, |all, cell| self.is_blank(cell) && all);
+        let mut is_blank = true;
+        for cell in rows.iter().flatten() {
+            // Each is asked, because that counts.
+            is_blank &= self.is_blank(cell);
+        }
         if is_blank {
             return;
         }
@@ -925,7 +929,7 @@ fn has_breaks(text: &str) -> bool {
     !text.is_ascii() && text.contains(is_break)
 }
 
-/// Returns whether a raised text is an ending behind this character, such as `st` in `1st`.
+/// Returns whether a raised text is an ending behind this character: `st` in `1st`.
 fn is_ending(before: Option<char>, raised: &str) -> bool {
     let ending = raised.trim_end_matches('.').to_lowercase();
     if !RAISED_ENDINGS.contains(&&*ending) {
