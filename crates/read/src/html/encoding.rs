@@ -42,7 +42,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     if !is_known || !is_single && wrong * MAX_WRONG > text.len() {
         return Err(Refusal { reason: Skip::Declared { encoding: encoding.name().to_owned() }, hash });
     }
-    let map = SourceMap::new(&text, 0, if is_single { Width::Byte } else { Width::Utf8 });
+    let map = if is_single { SourceMap::new(&text, 0, Width::Byte) } else { SourceMap::unknown() };
     let mut about = Structure::default();
     about.metadata.insert("encoding".into(), encoding.name().into());
     if known.is_none() {

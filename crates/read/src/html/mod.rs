@@ -50,6 +50,9 @@ use walk::Walk;
 /// Reads a page.
 pub(crate) fn read(source: &Layer, writer: &mut LayerWriter, settings: &ReadSettings) -> Result<(), Skip> {
     let page = tokens::page(&source.text, false)?;
+    if source.map.is_unknown() {
+        writer.forget_bytes();
+    }
     if let Some(known) = &source.structure {
         writer.about().metadata.extend(known.metadata.clone());
         known.flags.iter().for_each(|flag| writer.flag(flag));

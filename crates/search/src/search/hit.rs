@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chunkmill_base::error::Result;
 use chunkmill_base::value::named;
+use chunkmill_text::document;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -91,7 +92,7 @@ pub(super) fn joined_place(first: &str, last: &str) -> String {
     }
     let start = first.split_once(TO).map_or(first, |(start, _)| start);
     let end = last.rsplit_once(TO).map_or(last, |(_, end)| end);
-    if start == end { start.to_owned() } else { format!("{start}{TO}{end}") }
+    document::Place::new(start).to(&document::Place::new(end))
 }
 
 /// A chunk that was found.

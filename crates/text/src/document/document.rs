@@ -236,7 +236,8 @@ impl Document {
     /// Returns the bytes of the file that a range of the text was read from; `None` if the file is packed, so its places
     /// have only names.
     pub fn source_range(&self, range: &Range<usize>) -> Option<Range<u64>> {
-        Some(self.place(range)).filter(|place| !place.is_empty() || self.places.is_empty())
+        let known = (!self.source_map.is_unknown()).then(|| self.place(range));
+        known.filter(|place| !place.is_empty() || self.places.is_empty())
     }
 
     /// Returns the first and the last named place that a range of the text is from, see [`Structure::places`].

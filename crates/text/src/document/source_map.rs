@@ -101,6 +101,17 @@ impl SourceMap {
         Self { width, kind: MapKind::Decoded(offsets) }
     }
 
+    /// Creates the map of a text whose bytes in the file are not known: it is packed, or in an encoding without characters of
+    /// one width.
+    pub fn unknown() -> Self {
+        Self { width: Width::Utf8, kind: MapKind::Stretches(Vec::new()) }
+    }
+
+    /// Returns whether nothing is known of the bytes in the file.
+    pub fn is_unknown(&self) -> bool {
+        matches!(&self.kind, MapKind::Stretches(stretches) if stretches.is_empty())
+    }
+
     /// Creates the map of a text that a reader wrote, from its stretches in the order of the text, without overlap.
     /// Characters of exact stretches have this width in the file.
     pub(super) fn of_stretches(stretches: Vec<Stretch>, width: Width) -> Self {

@@ -787,7 +787,9 @@ impl LayerWriter {
         });
         let feeds = memchr::memchr_iter(b'\n', source.text.as_bytes()).map(|feed| feed + 1);
         let starts = (!source.text.is_empty()).then_some(0).into_iter().chain(feeds);
-        self.structure.lines = starts.map(|at| source.map.place(&source.text, &(at..at)).start).collect();
+        if !source.map.is_unknown() {
+            self.structure.lines = starts.map(|at| source.map.place(&source.text, &(at..at)).start).collect();
+        }
         let map = SourceMap::of_stretches(stretches.collect(), source.map.width());
         let structure = Some(Box::new(self.structure));
         Ok(Layer {
