@@ -13,6 +13,13 @@ class _Corpus(TypedDict, total=False):
     that folder [default: all documents]."""
     exclude: str | list[str] | None
     """Skip the files that match one of these globs."""
+    text_column: str | os.PathLike[str] | None
+    """Make each row of a table a document, whose text is in this column: tables in Parquet, JSON lines, CSV and TSV.
+    The other columns are its metadata [default: none: a table is one document, or none]."""
+    id_column: str | os.PathLike[str] | None
+    """The column that names the rows of a table. Without one, they have numbers [default: none]."""
+    attachments: bool | None
+    """Make each file that is attached to a mail a document too, named `mail.eml#report.pdf` [default: false]."""
     hidden: bool | None
     """Index hidden files and folders too. Folders of version control systems, like `.git`, are always skipped
     [default: true]."""

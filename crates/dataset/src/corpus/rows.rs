@@ -194,7 +194,7 @@ impl Table<'_> {
     }
 
     fn object(&mut self, mut row: Map<String, Value>) -> Result<(), Broken> {
-        // In the first row, a name that is not there is most likely a mistake of whoever gave it.
+        // In the first row, a name that is not there is most likely a mistake of the one who gave it.
         for name in [Some(&self.columns.text), self.columns.id.as_ref()].into_iter().flatten() {
             if self.number == 0 && !row.contains_key(name) {
                 return Err(self.no_column(name, row.keys().map(String::as_str)));

@@ -84,7 +84,7 @@ pub struct Quote {
     pub range: Range<usize>,
     /// The text.
     pub text: String,
-    /// The page or slide that it begins on, from 1, if whoever wrote the label said so.
+    /// The page or slide that it begins on, from 1, if the label says it.
     pub page: Option<u32>,
 }
 
