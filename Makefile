@@ -9,7 +9,7 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed formats growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 # The five targets that most people need. The others are behind `make more`.
 help:
@@ -37,6 +37,7 @@ more:
 	@echo "peers-chunking   PEERS='--corpus DIR' or '--worst'"
 	@echo "peers-python     chunkers from Python; PEERS='--corpus DIR'"
 	@echo "costs            cost of hostile documents; COSTS='--mb 8' (ten minutes); of real ones, FILES='FOLDER …'"
+	@echo "formats          promises of the readers over files of others, by other libraries; FORMATS='html rst' (an hour, GBs)"
 	@echo "growth           a commit of a billion chunks; GROWTH='--parts 2500' (minutes)"
 	@echo "scifact          retrieval figures on SciFact, next to published ones (minutes)"
 	@echo ""
@@ -126,8 +127,8 @@ check-deploy:
 check-cuda:
 	CARGO=$(CARGO) PYTHON=$(PYTHON) deploy/gpu/check.sh $(TARGET)/cuda $(TARGET)/check-cuda
 
-# Checks that features alone (those of different crates together), and none, compile without warnings, and that the program without features writes the
-# same dataset, byte for byte.
+# Checks that features alone (those of different crates together), and none, compile without warnings, and that the
+# program without features writes the same dataset, byte for byte.
 SETS_OF_FEATURES = none chunkmill/answer,chunkmill/candle,chunkmill/formats,chunkmill/jemalloc chunkmill/hub chunkmill/object-store
 READERS = epub html mail asciidoc latex rst subtitles notebook office pdf rtf table
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
@@ -147,6 +148,18 @@ features: model
 # Needs GNU parallel, Slurm and Java, and fetches the rest.
 test-distributed: model
 	$(PYTHON) tests/distributed/run.py $(DISTRIBUTED)
+
+# The readers of formats over files that nobody here wrote, from the registries: FORMATS='html rst'.
+FORMATS ?=
+FORMATS_PYTHON = $(TARGET)/formats/venv/bin/python
+formats: model
+	[ -x $(FORMATS_PYTHON) ] || $(PYTHON) -m venv $(TARGET)/formats/venv
+	$(FORMATS_PYTHON) -m pip install --quiet --disable-pip-version-check -r benches/formats/requirements.txt
+	$(CARGO) build --release --package chunkmill-eval
+	$(FORMATS_PYTHON) benches/formats/corpora.py
+	-$(FORMATS_PYTHON) benches/formats/promises.py $(FORMATS)
+	$(FORMATS_PYTHON) benches/formats/peers.py $(FORMATS)
+	$(FORMATS_PYTHON) benches/formats/same.py
 
 growth:
 	$(CARGO) build --release --bin chunkmill

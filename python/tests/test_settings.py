@@ -81,6 +81,17 @@ def test_values_may_be_written_in_pythons_way(tmp_path: Path) -> None:
     assert chunkmill.chunk("x", cut_oversized=True) == chunkmill.chunk("x", cut_oversized="on")  # type: ignore[call-overload]
 
 
+def test_rows_of_tables_and_attachments_are_documents_on_request(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"id": "a", "body": "Of wheat.", "year": 1850}\n{"id": "b", "body": "Of rye."}\n')
+    rows = chunkmill.chunk(tmp_path, text_column="body", id_column="id")
+    assert [(chunk.doc_id, chunk.content) for chunk in rows] == [("t.jsonl#a", "Of wheat."), ("t.jsonl#b", "Of rye.")]
+    part = "--b\nContent-Type: text/plain\n{}\n\nOf {}.\n"
+    parts = part.format("", "wheat") + part.format('Content-Disposition: attachment; filename="r.txt"', "rye")
+    (tmp_path / "m.eml").write_text(f"Subject: M\nContent-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n")
+    assert {chunk.doc_id for chunk in chunkmill.chunk(tmp_path, attachments=True)} == {"m.eml", "m.eml#r.txt"}
+    assert {chunk.doc_id for chunk in chunkmill.chunk(tmp_path)} == {"m.eml"}
+
+
 def test_no_call_reads_what_it_is_not_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "One sentence. " * 100
     plain = chunkmill.chunk(text)

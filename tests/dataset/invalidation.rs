@@ -24,9 +24,13 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 74] = [
+const CHANGES: [(&str, &str, &str); 77] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
+    ("[corpus] text_column", "", "'body'"),
+    // The table has no column of this name.
+    ("[corpus] id_column", "[corpus]\ntext_column = 'body'", "'number'"),
+    ("[corpus] attachments", "", "true"),
     ("[corpus] hidden", "", "false"),
     ("[corpus] max_file_size", "", "1000"),
     ("[corpus] security", "", "'strict'"),
@@ -116,7 +120,10 @@ fn corpus() -> TempDir {
     let notebook = format!(r#"{{"cells": [{cell}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 5}}"#);
     // Each of its lines is indented below the lists, so its text is too long for its file.
     let deep = format!("<main>{}{}</main>", "<ul><li>".repeat(30), "<p>a".repeat(160_000));
+    let mail = "Subject: Mail\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nOf a mail.\n--b\nContent-Disposition: attachment; filename=a.txt\n\nOf its file.\n--b--\n";
     let home = folder(&[
+        ("docs/mail.eml", mail),
+        ("docs/rows.jsonl", r#"{"body": "Of a row."}"#),
         ("docs/page.html", page),
         ("docs/book.ipynb", &notebook),
         ("docs/deep.html", &deep),

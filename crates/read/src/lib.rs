@@ -11,6 +11,7 @@
 //! | `check` | Is a layer what it should be? For tests |
 //! | `html` | What does a page say? |
 //! | `package` | Which parts has a packed file? |
+//! | `raw` | Has markup of another format words to read? |
 //! | `asciidoc` | What does a file in `AsciiDoc` say? |
 //! | `epub` | What does a book say? |
 //! | `latex` | What does a file in LaTeX say? |
@@ -47,6 +48,9 @@ mod html;
 #[allow(dead_code, reason = "not all builds have readers that use all of it")]
 mod package;
 
+#[cfg(any(feature = "asciidoc", feature = "rst"))]
+mod raw;
+
 #[cfg(feature = "asciidoc")]
 mod asciidoc;
 #[cfg(feature = "epub")]
@@ -61,8 +65,6 @@ mod notebook;
 mod office;
 #[cfg(feature = "pdf")]
 mod pdf;
-#[cfg(any(feature = "asciidoc", feature = "rst"))]
-mod raw;
 #[cfg(feature = "rst")]
 mod rst;
 #[cfg(feature = "rtf")]

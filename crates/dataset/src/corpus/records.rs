@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chunkmill_text::document::{Layer, ReadSettings, Refusal};
 
+use crate::storage;
+
 /// A document that is inside a file.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
@@ -92,7 +94,7 @@ impl RecordWriter {
     /// # Errors
     /// The system's.
     pub(super) fn new(kind: RecordKind) -> io::Result<Self> {
-        let file = tempfile::tempfile()?;
+        let file = storage::unnamed_file()?;
         Ok(Self { out: BufWriter::new(file.try_clone()?), file: Arc::new(Mutex::new(file)), at: 0, kind })
     }
 

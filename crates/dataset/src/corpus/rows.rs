@@ -64,7 +64,7 @@ pub(super) fn rows(
 ) -> Result<(Vec<FoundRow>, Option<Skip>)> {
     let failed = |error| Error::io("write", std::env::temp_dir())(error);
     let records = RecordWriter::new(RecordKind::Text).map_err(failed)?;
-    let mut table = Table { columns, max_bytes, records, found: Vec::new(), ids: HashSet::new(), number: 0 };
+    let mut table = RowReader { columns, max_bytes, records, found: Vec::new(), ids: HashSet::new(), number: 0 };
     let read = match extension(&path.to_string_lossy()).as_deref() {
         Some("parquet") => table.parquet(storage, path),
         Some("jsonl" | "ndjson") => table.json_lines(storage, path),
@@ -101,8 +101,8 @@ fn unreadable(error: io::Error) -> Broken {
     Broken::Table(Skip::Unreadable(error))
 }
 
-/// A table that is being read.
-struct Table<'c> {
+/// Reads a table.
+struct RowReader<'c> {
     columns: &'c RowColumns,
     max_bytes: u64,
     records: RecordWriter,
@@ -112,7 +112,7 @@ struct Table<'c> {
     number: u64,
 }
 
-impl Table<'_> {
+impl RowReader<'_> {
     fn parquet(&mut self, storage: &dyn Storage, path: &Path) -> Result<(), Broken> {
         let failed = |error: &dyn std::fmt::Display| broken(format!("it is not Parquet that can be read: {error}"));
         let input = storage.open(path).map_err(unreadable)?;

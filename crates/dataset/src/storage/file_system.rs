@@ -43,6 +43,14 @@ impl Storage for FileSystem {
     }
 }
 
+/// Creates a file that has no name and is gone when nothing reads it any more. It is in the folder for temporary files.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn unnamed_file() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
 fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

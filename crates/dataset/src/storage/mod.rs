@@ -24,6 +24,7 @@ mod objects;
 
 pub use entry::{Entry, Version};
 pub use file_system::FileSystem;
+pub(crate) use file_system::unnamed_file;
 pub use files::{OutputFile, Storage};
 pub use input::Input;
 pub use location::Location;

@@ -162,7 +162,9 @@ impl Document {
             Format::Code(language) => code::parse(&text, scan, language, room),
         };
         flags.append(&mut parsed.flags);
-        front.add(metadata);
+        if !metadata.is_empty() {
+            front.add(metadata);
+        }
         // The sections of a page have the names that it gives them, and no others.
         if !matches!(format, Format::Markdown | Format::Written("html")) {
             let mut slugger = anchor::Slugger::default();
