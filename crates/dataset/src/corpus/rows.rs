@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::{can_cast_types, cast};
 use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
@@ -79,6 +79,22 @@ pub(super) fn rows(
     Ok((table.found, broken))
 }
 
+/// What names a row.
+enum RowId {
+    /// Its number, because no column has ids.
+    Number,
+    /// The value of the column with ids.
+    Name(String),
+    /// That value is missing.
+    Missing,
+}
+
+impl RowId {
+    fn of(value: Option<String>) -> Self {
+        value.map_or(Self::Missing, Self::Name)
+    }
+}
+
 /// Why the reading of a table ends early.
 enum Broken {
     /// The table cannot be read any further.
@@ -90,6 +106,15 @@ enum Broken {
 /// Returns the reason for a table that cannot be read.
 fn broken(problem: impl Into<String>) -> Broken {
     Broken::Table(Skip::Malformed { format: "a table of documents", problem: problem.into() })
+}
+
+/// Returns the reason for a table without a column.
+fn no_column<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Broken {
+    let names: Vec<&str> = names.collect();
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
+    broken(format!("it has no column `{name}`; its columns are {shown}{more}"))
 }
 
 /// Returns the reason for a row that is no document.
@@ -119,7 +144,7 @@ impl RowReader<'_> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|error| failed(&error))?;
         let schema = Arc::clone(builder.schema());
         let names = || schema.fields().iter().map(|field| field.name().as_str());
-        let find = |name: &str| schema.index_of(name).map_err(|_| self.no_column(name, names()));
+        let find = |name: &str| schema.index_of(name).map_err(|_| no_column(name, names()));
         let text = find(&self.columns.text)?;
         let id = self.columns.id.as_deref().map(find).transpose()?;
         if let Some(field) =
@@ -151,7 +176,7 @@ impl RowReader<'_> {
         let texts = safely(|| cast(batch.column(text), &DataType::LargeBinary)).map_err(failed)?;
         let texts = texts.as_binary::<i64>();
         let ids = id.map(|id| safely(|| cast(batch.column(id), &DataType::Utf8))).transpose().map_err(failed)?;
-        let ids = ids.as_ref().map(|ids| ids.as_string::<i32>());
+        let ids = ids.as_ref().map(AsArray::as_string::<i32>);
         let schema = batch.schema();
         let others: Vec<usize> = (0..batch.num_columns()).filter(|at| *at != text && Some(*at) != id).collect();
         for row in 0..batch.num_rows() {
@@ -160,7 +185,8 @@ impl RowReader<'_> {
                 let value = safely(|| value(batch.column(*at), row)).map_err(failed)?;
                 metadata.extend(value.map(|value| (schema.field(*at).name().clone(), value)));
             }
-            let id = ids.map(|ids| ids.is_valid(row).then(|| ids.value(row).to_owned()));
+            let name = |ids: &StringArray| RowId::of(ids.is_valid(row).then(|| ids.value(row).to_owned()));
+            let id = ids.map_or(RowId::Number, name);
             let text = texts.is_valid(row).then(|| texts.value(row));
             self.add(id, text, metadata)?;
         }
@@ -197,14 +223,14 @@ impl RowReader<'_> {
         // In the first row, a name that is not there is most likely a mistake of the one who gave it.
         for name in [Some(&self.columns.text), self.columns.id.as_ref()].into_iter().flatten() {
             if self.number == 0 && !row.contains_key(name) {
-                return Err(self.no_column(name, row.keys().map(String::as_str)));
+                return Err(no_column(name, row.keys().map(String::as_str)));
             }
         }
         let text = row.remove(&self.columns.text);
-        let id = self.columns.id.as_ref().map(|id| match row.remove(id) {
-            Some(Value::String(id)) => Some(id),
-            Some(Value::Number(id)) => Some(id.to_string()),
-            _ => None,
+        let id = self.columns.id.as_ref().map_or(RowId::Number, |id| match row.remove(id) {
+            Some(Value::String(id)) => RowId::Name(id),
+            Some(Value::Number(id)) => RowId::Name(id.to_string()),
+            _ => RowId::Missing,
         });
         let text = text.as_ref().and_then(Value::as_str);
         self.add(id, text.map(str::as_bytes), row)
@@ -222,7 +248,7 @@ impl RowReader<'_> {
         let head = rows.next().unwrap_or_default();
         let find = |name: &str| {
             let at = head.iter().position(|cell| cell == name);
-            at.ok_or_else(|| self.no_column(name, head.iter().map(String::as_str)))
+            at.ok_or_else(|| no_column(name, head.iter().map(String::as_str)))
         };
         let text = find(&self.columns.text)?;
         let id = self.columns.id.as_deref().map(find).transpose()?;
@@ -232,7 +258,11 @@ impl RowReader<'_> {
                 head.iter().enumerate().filter(|(at, name)| *at != text && Some(*at) != id && !name.is_empty());
             let metadata = others.filter_map(|(at, name)| Some((name.clone(), Value::from(value(at)?.as_str()))));
             let metadata = metadata.collect();
-            self.add(id.map(|id| value(id).cloned()), row.get(text).map(|text| text.as_bytes()), metadata)?;
+            self.add(
+                id.map_or(RowId::Number, |id| RowId::of(value(id).cloned())),
+                row.get(text).map(String::as_bytes),
+                metadata,
+            )?;
         }
         Ok(())
     }
@@ -242,35 +272,19 @@ impl RowReader<'_> {
         Err(broken("this program was built without the feature `table`"))
     }
 
-    /// Returns the reason for a table without a column.
-    fn no_column<'n>(&self, name: &str, names: impl Iterator<Item = &'n str>) -> Broken {
-        let names: Vec<&str> = names.collect();
-        let shown = names[..names.len().min(NAMED)].join(", ");
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
-        broken(format!("it has no column `{name}`; its columns are {shown}{more}"))
-    }
-
-    /// Adds a row. `id` is `None` if no column has ids, and `Some(None)` if the row has none in it.
-    fn add(
-        &mut self,
-        id: Option<Option<String>>,
-        text: Option<&[u8]>,
-        mut metadata: Map<String, Value>,
-    ) -> Result<(), Broken> {
+    /// Adds a row.
+    fn add(&mut self, id: RowId, text: Option<&[u8]>, mut metadata: Map<String, Value>) -> Result<(), Broken> {
         let id = match id {
-            None => (self.number + 1).to_string(),
-            Some(id) => match id.filter(|id| !id.is_empty()) {
-                None => {
-                    self.refuse("it has no id");
-                    return Ok(());
-                }
-                Some(id) if id.len() > MAX_ID || id.contains(char::is_control) => {
-                    self.refuse(format!("its id is longer than {MAX_ID} bytes or has control characters"));
-                    return Ok(());
-                }
-                Some(id) => id,
-            },
+            RowId::Number => (self.number + 1).to_string(),
+            RowId::Name(id) if id.len() > MAX_ID || id.contains(char::is_control) => {
+                self.refuse(format!("its id is longer than {MAX_ID} bytes or has control characters"));
+                return Ok(());
+            }
+            RowId::Name(id) if !id.is_empty() => id,
+            RowId::Name(_) | RowId::Missing => {
+                self.refuse("it has no id");
+                return Ok(());
+            }
         };
         let mut hash = [0; 16];
         hash.copy_from_slice(&blake3::hash(id.as_bytes()).as_bytes()[..16]);
