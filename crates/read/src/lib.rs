@@ -82,3 +82,13 @@ pub use format::{ReadFormat, read};
 pub use mail::attachments;
 #[cfg(feature = "table")]
 pub use table::rows;
+
+/// Without a reader of mails, nothing is attached to one.
+#[cfg(not(feature = "mail"))]
+pub fn attachments(_: &[u8], _: &mut dyn FnMut(&str, &[u8])) {}
+
+/// Without a reader of tables, they have no rows.
+#[cfg(not(feature = "table"))]
+pub fn rows(_: &str) -> impl Iterator<Item = Vec<String>> {
+    std::iter::empty()
+}

@@ -711,7 +711,6 @@ impl Discovery {
     }
 
     /// Adds the files that are attached to a mail, as the globs choose them.
-    #[cfg(feature = "mail")]
     fn attachments(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, filter: &Filter) -> Result<()> {
         // If it cannot be read, it is quarantined when it is read as a document.
         let Ok(bytes) = place.canonical.storage().read(&file.path) else { return Ok(()) };
@@ -732,16 +731,6 @@ impl Discovery {
         });
         written?;
         records.finish().map_err(failed)
-    }
-
-    #[cfg(not(feature = "mail"))]
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "the same for a program without a reader of mails"
-    )]
-    fn attachments(&mut self, _: &RootPlace<'_>, _: &Entry, _: &str, _: &Filter) -> Result<()> {
-        Ok(())
     }
 
     fn found(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, bytes: u64, record: Option<Record>) {

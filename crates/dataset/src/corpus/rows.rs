@@ -236,8 +236,10 @@ impl RowReader<'_> {
         self.add(id, text.map(str::as_bytes), row)
     }
 
-    #[cfg(feature = "table")]
     fn separated(&mut self, storage: &dyn Storage, path: &Path) -> Result<(), Broken> {
+        if !cfg!(feature = "table") {
+            return Err(broken("this program was built without the feature `table`"));
+        }
         let input = storage.open(path).map_err(unreadable)?;
         if input.size() > self.max_bytes {
             return Err(Broken::Table(Skip::TooLarge { bytes: input.size(), limit: self.max_bytes }));
@@ -265,11 +267,6 @@ impl RowReader<'_> {
             )?;
         }
         Ok(())
-    }
-
-    #[cfg(not(feature = "table"))]
-    fn separated(&mut self, _: &dyn Storage, _: &Path) -> Result<(), Broken> {
-        Err(broken("this program was built without the feature `table`"))
     }
 
     /// Adds a row.
