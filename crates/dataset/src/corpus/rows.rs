@@ -79,7 +79,7 @@ pub(super) fn rows(
     Ok((table.found, broken))
 }
 
-/// What names a row.
+/// The name of a row, or why it has none.
 enum RowId {
     /// Its number, because no column has ids.
     Number,
