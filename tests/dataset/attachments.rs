@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{folder, json_lines, run, tree};
+use crate::common::{finish, folder, json_lines, program, run, tree, write};
 
 /// A mail with files of these names and texts.
 fn mail(files: &[(&str, &str)]) -> String {
@@ -62,6 +63,27 @@ fn attachments_of_a_mailbox_have_the_numbers_of_their_messages() {
     let mut found = ids(home.path(), &["--attachments", "true"]);
     found.dedup();
     assert_eq!(found, ["m.mbox", "m.mbox#1/notes.txt", "m.mbox#2/notes.txt"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn any_number_of_mails_may_have_attachments() {
+    let home = folder(&[]);
+    for at in 0..150 {
+        write(home.path(), &format!("docs/{at}.eml"), mail(&FILES[..1]).as_bytes());
+    }
+    let program = program(home.path());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"ulimit -n 100; exec "$0" "$@""#]).arg(program.get_program());
+    shell.args(["chunk", "docs", "--attachments", "true"]).current_dir(home.path());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let (code, lines, err) = finish(shell.output().unwrap());
+    assert_eq!((code, json_lines(&lines).len()), (0, 300), "{err}");
 }
 
 #[test]

@@ -320,6 +320,7 @@ pub struct Discovery {
     pub quarantined: Vec<QuarantinedDocument>,
     /// Files that are no documents because no glob takes them.
     pub others: OtherFiles,
+    records: RecordWriter,
 }
 
 /// Finds the documents below `roots`. Skips everything at or below a location in `except`: the dataset that is
@@ -394,6 +395,7 @@ pub fn discover(roots: &[Root], filter: &Filter, except: &[Location]) -> Result<
     if let Some(remark) = remark {
         tracing::warn!("{remark} (--include)");
     }
+    found.records.finish()?;
     found.sources.sort_by(|a, b| a.origin.doc_id.cmp(&b.origin.doc_id));
     found.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     if let Some(pair) = found.sources.windows(2).find(|pair| pair[0].origin.doc_id == pair[1].origin.doc_id) {
@@ -688,7 +690,8 @@ impl Discovery {
             return Ok(());
         };
         if let Some(columns) = filter.inner.rows.as_ref().filter(|_| is_table(name)) {
-            let (rows, broken) = rows::rows(place.canonical.storage(), &file.path, columns, filter.max_bytes)?;
+            let (rows, broken) =
+                rows::rows(place.canonical.storage(), &file.path, columns, filter.max_bytes, &mut self.records)?;
             for (row, record) in rows {
                 let name = format!("{name}#{row}");
                 match record {
@@ -714,8 +717,6 @@ impl Discovery {
     fn attachments(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, filter: &Filter) -> Result<()> {
         // If it cannot be read, it is quarantined when it is read as a document.
         let Ok(bytes) = place.canonical.storage().read(&file.path) else { return Ok(()) };
-        let failed = |error| Error::io("write", std::env::temp_dir())(error);
-        let mut records = RecordWriter::new(RecordKind::File).map_err(failed)?;
         let mut written = Ok(());
         chunkmill_read::attachments(&bytes, &mut |attached, bytes| {
             let name = format!("{name}#{attached}");
@@ -723,14 +724,13 @@ impl Discovery {
             } else if !matches(&filter.include, &name) {
                 self.others.add(&name);
             } else {
-                match records.add("", bytes) {
+                match self.records.add(RecordKind::File, "", bytes) {
                     Ok(record) => self.found(place, file, &name, record.bytes(), Some(record)),
-                    Err(error) => written = Err(failed(error)),
+                    Err(error) => written = Err(error),
                 }
             }
         });
-        written?;
-        records.finish().map_err(failed)
+        written
     }
 
     fn found(&mut self, place: &RootPlace<'_>, file: &Entry, name: &str, bytes: u64, record: Option<Record>) {

@@ -61,22 +61,19 @@ pub(super) fn rows(
     path: &Path,
     columns: &RowColumns,
     max_bytes: u64,
+    records: &mut RecordWriter,
 ) -> Result<(Vec<FoundRow>, Option<Skip>)> {
-    let failed = |error| Error::io("write", std::env::temp_dir())(error);
-    let records = RecordWriter::new(RecordKind::Text).map_err(failed)?;
     let mut table = RowReader { columns, max_bytes, records, found: Vec::new(), ids: HashSet::new(), number: 0 };
     let read = match extension(&path.to_string_lossy()).as_deref() {
         Some("parquet") => table.parquet(storage, path),
         Some("jsonl" | "ndjson") => table.json_lines(storage, path),
         _ => table.separated(storage, path),
     };
-    let broken = match read {
-        Ok(()) => None,
-        Err(Broken::Table(reason)) => Some(reason),
-        Err(Broken::Texts(error)) => return Err(failed(error)),
-    };
-    table.records.finish().map_err(failed)?;
-    Ok((table.found, broken))
+    match read {
+        Ok(()) => Ok((table.found, None)),
+        Err(Broken::Table(reason)) => Ok((table.found, Some(reason))),
+        Err(Broken::Texts(error)) => Err(error),
+    }
 }
 
 /// The name of a row, or why it has none.
@@ -100,7 +97,7 @@ enum Broken {
     /// The table cannot be read any further.
     Table(Skip),
     /// Its texts cannot be written.
-    Texts(io::Error),
+    Texts(Error),
 }
 
 /// Returns the reason for a table that cannot be read.
@@ -130,7 +127,7 @@ fn unreadable(error: io::Error) -> Broken {
 struct RowReader<'c> {
     columns: &'c RowColumns,
     max_bytes: u64,
-    records: RecordWriter,
+    records: &'c mut RecordWriter,
     found: Vec<FoundRow>,
     /// Hashes of the ids so far.
     ids: HashSet<[u8; 16]>,
@@ -298,7 +295,7 @@ impl RowReader<'_> {
             Some(text) => {
                 metadata.retain(|_, value| !value.is_null() && value.to_string().len() <= MAX_VALUE);
                 let line = if metadata.is_empty() { String::new() } else { Value::Object(metadata).to_string() + "\n" };
-                Ok(self.records.add(&line, text).map_err(Broken::Texts)?)
+                Ok(self.records.add(RecordKind::Text, &line, text).map_err(Broken::Texts)?)
             }
         };
         self.found.push((id, row));

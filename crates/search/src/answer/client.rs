@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_embed::http::{self, ApiKey, Endpoint, Pauses, Retry, without_credentials};
+use chunkmill_text::document::on_one_line;
 use reqwest::blocking::{self, Response};
 use reqwest::redirect;
 use serde::Deserialize;
@@ -219,7 +220,7 @@ impl Client {
     /// Shortens an endpoint's message to one line, without the key: some repeat the key that they refuse.
     fn shown(&self, text: &str) -> String {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.text(), "…"));
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = on_one_line(&text);
         line.chars().take(MOST_SHOWN).collect()
     }
 }

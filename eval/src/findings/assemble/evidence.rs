@@ -1,7 +1,9 @@
 //! The state of the evidence of every question, as later runs need it: they see what was lost.
 
+use chunkmill::document::on_one_line;
+
 use crate::data::report::{Drift, LabelledQuestion, LabelledReference};
-use crate::labels::set::{Place, PlaceCheck, PlaceState, Query, Reference, beginning, words};
+use crate::labels::set::{Place, PlaceCheck, PlaceState, Query, Reference, beginning};
 use crate::run::sweep::Labelled;
 
 /// Number of characters of a lost text that are shown.
@@ -57,7 +59,7 @@ fn key(reference: &Reference) -> String {
         // A label without a range may be written with other white space than its document.
         let (kind, text) = match quote {
             None => (b"d", doc_id.clone()),
-            Some(quote) => (b"t", words(&quote.text)),
+            Some(quote) => (b"t", on_one_line(&quote.text)),
         };
         hash.update(kind).update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }

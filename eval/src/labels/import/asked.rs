@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use chunkmill::document::{Document, Format};
+use chunkmill::document::{Document, Format, on_one_line};
 use chunkmill::error::{Error, Result};
 use chunkmill::value::one_of;
 use serde_json::{Value, json};
@@ -18,7 +18,6 @@ use super::flaws::Flaws;
 use super::source::Source;
 use super::table::{each, form};
 use crate::data::files::replace;
-use crate::labels::set::words;
 
 /// Names of the column of questions, the most likely one first.
 const QUESTION: [&str; 10] =
@@ -146,7 +145,7 @@ pub fn collect_questions(files: &[PathBuf], settings: &CollectSettings) -> Resul
 
 /// Returns a text as a question: on one line, without a label before it.
 fn question(text: &str) -> Result<String, String> {
-    let line = words(text);
+    let line = on_one_line(text);
     let mut text = line.as_str();
     // `[Bug]`, `Q:`, `3.`
     while let Some((_, rest)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -255,7 +254,7 @@ fn frequent(file: &Path) -> Result<Vec<String>> {
     }
     found.sort();
     let plain = |text: String| text.replace("**", "").replace("__", "").replace('`', "");
-    let texts = found.into_iter().map(|(_, text)| plain(text)).map(|text| words(&text));
+    let texts = found.into_iter().map(|(_, text)| plain(text)).map(|text| on_one_line(&text));
     let mut seen = BTreeSet::new();
     // A heading in HTML is a section, too.
     Ok(texts.filter(|text| text.ends_with(['?', '？']) && seen.insert(text.clone())).collect())

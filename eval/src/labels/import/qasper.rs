@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use chunkmill::document::on_one_line;
 use chunkmill::error::Result;
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ use super::flaws::Flaws;
 use super::imported::ImportedSet;
 use super::source::{Assembly, by_votes, file_name, not_in_document, quoted};
 use super::table::{self, LooseRecord, each, tables};
-use crate::labels::set::{Finder, Place, Query, Reference, id, words};
+use crate::labels::set::{Finder, Place, Query, Reference, id};
 
 #[derive(Deserialize)]
 struct Paper {
@@ -124,10 +125,10 @@ impl Document {
             let text = text.trim();
             if !text.is_empty() {
                 let range = assembly.add(text);
-                paragraphs.entry(words(text)).or_insert(range);
+                paragraphs.entry(on_one_line(text)).or_insert(range);
             }
         };
-        assembly.add(&format!("# {}", words(&paper.title)));
+        assembly.add(&format!("# {}", on_one_line(&paper.title)));
         if let Some(summary) = &paper.summary {
             paragraph(&mut assembly, summary);
         }
@@ -135,7 +136,7 @@ impl Document {
             if let Some(name) = section_name.as_deref().filter(|name| !name.trim().is_empty()) {
                 let parts: Vec<&str> = name.split(BELOW).collect();
                 let depth = "#".repeat((parts.len() + 1).min(6));
-                assembly.add(&format!("{depth} {}", words(parts.last().copied().unwrap_or_default())));
+                assembly.add(&format!("{depth} {}", on_one_line(parts.last().copied().unwrap_or_default())));
             }
             for text in paragraphs {
                 paragraph(&mut assembly, text);
@@ -193,6 +194,6 @@ impl Document {
     fn find(&self, evidence: &str) -> Option<Range<usize>> {
         let evidence = evidence.trim();
         let evidence = evidence.strip_prefix(FLOAT).unwrap_or(evidence);
-        self.paragraphs.get(&words(evidence)).cloned().or_else(|| self.finder.find(evidence))
+        self.paragraphs.get(&on_one_line(evidence)).cloned().or_else(|| self.finder.find(evidence))
     }
 }

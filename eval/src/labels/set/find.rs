@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use chunkmill::document::on_one_line;
+
 /// Finds texts in a document whose white space may differ.
 pub(crate) struct Finder {
     /// The document with every run of white space replaced by a single space.
@@ -27,14 +29,14 @@ impl Finder {
 
     /// Returns the byte range of the text's first occurrence in the document.
     pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
-        let text = words(text);
+        let text = on_one_line(text);
         let start = self.words.find(&text).filter(|_| !text.is_empty())?;
         Some(self.range(start, &text))
     }
 
     /// Returns the byte ranges of all its occurrences.
     pub(crate) fn all(&self, text: &str) -> Vec<Range<usize>> {
-        let text = words(text);
+        let text = on_one_line(text);
         let starts = self.words.match_indices(&text).filter(|_| !text.is_empty());
         starts.map(|(start, _)| self.range(start, &text)).collect()
     }
@@ -44,13 +46,8 @@ impl Finder {
     }
 }
 
-/// Replaces every run of white space in a text by a single space, and trims it.
-pub(crate) fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// Returns the beginning of a text on one line: at most `most` characters, and `…` if there are more.
 pub(crate) fn beginning(text: &str, most: usize) -> String {
-    let text = words(text);
+    let text = on_one_line(text);
     if text.chars().count() <= most { text } else { text.chars().take(most).chain(['…']).collect() }
 }

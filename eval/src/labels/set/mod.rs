@@ -41,7 +41,7 @@ pub use check::{ScorablePlace, ScorableReference};
 pub use corpus::Corpus;
 pub use drift::{PlaceCheck, PlaceState};
 pub(crate) use elsewhere::DUPLICATE;
-pub(crate) use find::{Finder, beginning, words};
+pub(crate) use find::{Finder, beginning};
 pub use folder::{CORPUS, QUERIES, corpus_of, is_set, queries_of};
 pub(crate) use folder::{commit, settle, stage, was_interrupted};
 pub use label_set::LabelSet;

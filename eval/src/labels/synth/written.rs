@@ -9,12 +9,11 @@
 
 use std::ops::Range;
 
-use chunkmill::document::Document;
+use chunkmill::document::{Document, on_one_line};
 
 use super::candidate::{Candidate, Kind, SIZE};
 use super::texts::Texts;
 use super::words::words_of;
-use crate::labels::set::words;
 
 /// The instructions for the model.
 pub const TASK: &str = "Write one question that the text answers completely. Write it as a person would ask it who needs the \
@@ -86,7 +85,7 @@ pub(super) fn question(reply: &str, passage: &str) -> Result<String, &'static st
     let mut lines = reply.lines().map(str::trim).filter(|line| !line.is_empty());
     let (Some(line), None) = (lines.next(), lines.next()) else { return Err(UNREADABLE) };
     let line = line.trim_start_matches("Question:").trim();
-    let text = words(line.trim_matches(['"', '“', '”', '`', '*']));
+    let text = on_one_line(line.trim_matches(['"', '“', '”', '`', '*']));
     if text.trim_end_matches('.').eq_ignore_ascii_case("none") {
         return Err(NONE);
     }
