@@ -5,6 +5,7 @@
 //!
 //! | file | question it answers |
 //! | --- | --- |
+//! | `child` | How does a process that reads one file start? |
 //! | `error` | Which exception does an error become? |
 //! | `log` | Where do warnings go? |
 //! | `settings` | What do keyword arguments mean? |
@@ -22,6 +23,7 @@
 
 use pyo3::prelude::*;
 
+mod child;
 mod error;
 mod log;
 
@@ -56,6 +58,9 @@ mod _chunkmill {
     use super::job::{index, plan};
     #[pymodule_export]
     use super::settings::{one_of, settings};
+
+    #[pymodule_export]
+    use super::child::{isolate, serve};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

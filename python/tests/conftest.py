@@ -25,12 +25,12 @@ CORPUS = ROOT / "datasets" / "larder" / "corpus"
 QUESTION = "my nightly job says the vault is full but df shows plenty of space"
 
 
-def program(*arguments: str | Path, stdin: bytes | None = None, name: str = "chunkmill") -> bytes:
+def program(*arguments: str | Path, stdin: bytes | None = None, name: str = "chunkmill", code: int = 0) -> bytes:
     """Runs a program of the wheel and returns what it prints."""
     command = [Path(sysconfig.get_path("scripts")) / name, *arguments]
     env = os.environ | {"CHUNKMILL_EMBEDDING_CACHE": "off", "CHUNKMILL_KEYWORD_CACHE": "off"}
     done = subprocess.run(command, input=stdin, capture_output=True, env=env, cwd="/")
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode == code, done.stderr.decode()
     return done.stdout
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +45,47 @@ def test_the_report_lists_what_is_not_indexed(documents: Documents, tmp_path: Pa
     assert (document.doc_id, document.collection, document.code) == ("manual:b.md", "manual", "encoding")
     assert document.content_hash is not None and len(document.content_hash) == 64
     assert report.seconds > 0
+
+
+def pdf(*streams: tuple[bytes, bytes]) -> bytes:
+    """Makes a PDF file of streams with their dictionaries. The first one is its table of objects, if it is one."""
+    file = b"%PDF-1.7\n"
+    start = len(file)
+    for number, (dictionary, data) in enumerate(streams, 1):
+        file += b"%d 0 obj\n<<%b/Length %d>>\nstream\n%b\nendstream\nendobj\n" % (number, dictionary, len(data), data)
+    return file + b"startxref\n%d\n%%%%EOF\n" % start
+
+
+def test_documents_of_other_formats_are_those_of_the_program(documents: Documents, tmp_path: Path) -> None:
+    page = b"BT /F 12 Tf 72 600 Td (Of wheat in a PDF file.) Tj ET"
+    objects = (
+        b"9 0 obj <</Type/Catalog/Pages 8 0 R>> endobj 8 0 obj <</Type/Pages/Kids[7 0 R]/Count 1>> endobj "
+        b"7 0 obj <</Type/Page/Parent 8 0 R/Contents 1 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 6 0 R>>>>>> endobj "
+        b"6 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj trailer <</Root 9 0 R>>"
+    )
+    zeros = zlib.compress(b"\x81\x00" * (30 << 20), 1)
+    table = b"/Type/XRef/Size 9/W[1 2 1]/Root 2 0 R/Filter[/FlateDecode/RunLengthDecode]"
+    folder = documents(
+        {
+            "page.html": b"<main><h1 id=mill>Mill</h1><p>Of wheat on a page.</main>",
+            "notebook.ipynb": b'{"cells": [{"cell_type": "markdown", "source": "Of wheat."}], "nbformat": 4}',
+            "mail.eml": b"Subject: Mill\n\nOf wheat in a mail.\n",
+            "file.rtf": rb"{\rtf1\ansi Of wheat in RTF.\par}",
+            "crops.csv": b"crop,tons\nwheat,7\n",
+            "file.pdf": pdf((b"", page)) + objects,
+            # This takes more memory than the process may have that reads it, and ends.
+            "greedy.pdf": pdf((table, zeros)),
+        }
+    )
+    out = tmp_path / "python"
+    report = chunkmill.index(folder, out, embedder="fake", embedding_cache="off", files=1, include=["*"])
+    assert (report.documents, [document.code for document in report.quarantine]) == (6, ["limit"])
+    settings = ["--embedder", "fake", "--embedding-cache", "off", "--files", "1", "--include", "*"]
+    program("index", folder, "-o", tmp_path / "program", *settings, code=3)
+    files = files_of(out)
+    assert files == files_of(tmp_path / "program")
+    assert filecmp.cmpfiles(out, tmp_path / "program", files, shallow=False)[1:] == ([], [])
+    assert chunkmill.Dataset(out).verify(corpus=folder).ok
 
 
 def test_progress_goes_up_to_the_whole(corpus: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ pub use job::{Summary, truncated};
 pub use line::{Line, Look};
 pub use output::{note, print, print_json, print_json_pretty, print_prose, tell, tell_line, width_of_messages};
 pub use progress::watched;
-pub use start::warn_of_settings;
+pub use start::{reading_one, warn_of_settings};
 
 /// Split a corpus into chunks, embed them, and write Parquet. Start with `chunkmill demo`. A second program,
 /// `chunkmill-eval`, finds out which chunk settings suit your documents
@@ -105,6 +105,9 @@ enum Command {
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
 pub fn main() -> u8 {
+    if let Some(code) = reading_one() {
+        return code;
+    }
     let Cli { verbosity, command } = parse();
     verbosity.start();
     let (quiet, verbose) = (verbosity.is_quiet(), verbosity.is_verbose());

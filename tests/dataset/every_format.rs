@@ -90,7 +90,7 @@ fn documents() -> Vec<(&'static str, Vec<u8>, Option<&'static str>)> {
     ]
 }
 
-fn corpus() -> TempDir {
+pub fn corpus() -> TempDir {
     let home = folder(&[]);
     for (name, bytes, _) in documents() {
         write(home.path(), &format!("docs/{name}"), &bytes);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover};
+use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, InnerDocuments, Root, RowColumns, discover};
 use chunkmill::dataset::{Dataset, Manifest, Sweep, Verification, gc, verify};
 use chunkmill::error::{Error, exit};
 use chunkmill::job::{self, Event, Job};
@@ -24,6 +24,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::common::{folder, tree, write};
+use crate::dataset::every_format;
 use crate::dataset::jobs::{Numbers, date, difference, fake, job, memory, page, put, run_job};
 
 /// A bucket whose contents outlive the processes that use it.
@@ -344,6 +345,39 @@ fn a_part_that_was_finished_before_the_process_ended_is_taken_over() {
     let report = run_job(&job, bucket.at("out")).unwrap();
     assert!(report.chunks_reused > 0 && report.chunks_reused < report.manifest.counts.chunks);
     verified(&bucket.at("out"));
+}
+
+#[test]
+fn documents_of_every_format_in_a_bucket_are_those_of_a_folder_also_after_runs_that_ended() {
+    let (home, bucket) = (every_format::corpus(), Bucket::new());
+    // Its rows have no column `text`.
+    fs::remove_file(home.path().join("docs/csv.csv")).unwrap();
+    write(home.path(), "docs/rows.jsonl", b"{\"text\": \"Of wheat in a row.\"}\n{\"text\": \"Of rye in another.\"}\n");
+    let part =
+        "--b\nContent-Type: text/html\nContent-Disposition: attachment; filename=a.html\n\n<p>Of oats.</p>\n--b--\n";
+    let mail = format!("Subject: Mill\nContent-Type: multipart/mixed; boundary=b\n\n{part}");
+    write(home.path(), "docs/attached.eml", mail.as_bytes());
+    bucket.upload(&home.path().join("docs"), "docs");
+    let rows = Some(RowColumns { text: "text".to_owned(), id: None });
+    let inner = InnerDocuments { rows, attachments: true };
+    let of = |root: Location| {
+        let job = job_over(&root);
+        Job { filter: job.filter.clone().with_inner(inner.clone()).unwrap(), ..job }
+    };
+    let local = home.path().join("out");
+    let report = run_job(&of(Location::from(&home.path().join("docs"))), &local).unwrap();
+    assert_eq!((report.quarantined.len(), report.manifest.counts.documents), (0, 19));
+    let whole = tree(&local).into_iter().collect();
+    let job = of(bucket.at("docs"));
+    for left in [2, 5, 6, 8, 11] {
+        let storage = ObjectStorage::new("mem://bucket".to_owned(), Arc::clone(&bucket.0));
+        let mortal = Mortal { storage, left: AtomicUsize::new(left), after: false };
+        let prefix = format!("out-{left}");
+        run_job(&job, Location::new(format!("mem://bucket/{prefix}"), Arc::new(mortal))).unwrap_err();
+        run_job(&job, bucket.at(&prefix)).unwrap();
+        assert_eq!(difference(&snapshot(&bucket, &prefix), &whole), None, "{left}");
+        assert_eq!(verify(&bucket.at(&prefix), Some(&job.roots)).unwrap().findings, []);
+    }
 }
 
 #[test]

@@ -2,14 +2,19 @@
 //! against the files, and stays up to date like that of any other document.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use arrow::array::AsArray;
 use chunkmill::dataset::{Dataset, Table};
+use chunkmill::read::ReadSettings;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{folder, json_lines, run, tree, write};
+use crate::paged::pdf;
 
 const PAGE: &str = "<!DOCTYPE html><html lang=en><head><title>The mill</title></head><body>\
     <nav><a href=index.md>Home</a></nav><main><h1 id=mill>The mill</h1><p>A mill grinds corn &amp; wheat.</p>\n\
@@ -41,6 +46,24 @@ fn chunks(home: &Path, more: &[&str]) -> Vec<Value> {
     let (code, lines, err) = run(home, &[&["chunk", "docs"], more].concat());
     assert_eq!(code, 0, "{err}");
     json_lines(&lines)
+}
+
+/// The path, the format and the layer of each document.
+fn layers(out: &Path) -> Vec<(String, String, Option<String>)> {
+    let dataset = Dataset::open(out).unwrap();
+    let mut layers = Vec::new();
+    for file in dataset.files(Table::Documents) {
+        for batch in dataset.read(file, &["path", "format", "layer"], None).unwrap().map(Result::unwrap) {
+            let text = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
+            let (paths, formats, texts) = (text("path"), text("format"), text("layer"));
+            let rows = paths.iter().zip(&formats).zip(&texts);
+            layers.extend(rows.map(|((path, format), layer)| {
+                (path.unwrap().to_owned(), format.unwrap().to_owned(), layer.map(str::to_owned))
+            }));
+        }
+    }
+    layers.sort();
+    layers
 }
 
 #[test]
@@ -84,19 +107,7 @@ fn the_dataset_has_the_layers_and_is_verified_against_the_files() {
     index(home.path(), "out", &[]);
     let (code, said, err) = run(home.path(), &["verify", "out", "--corpus", "docs"]);
     assert_eq!(code, 0, "{said}{err}");
-    let dataset = Dataset::open(home.path().join("out")).unwrap();
-    let mut layers = Vec::new();
-    for file in dataset.files(Table::Documents) {
-        for batch in dataset.read(file, &["path", "format", "layer"], None).unwrap().map(Result::unwrap) {
-            let text = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
-            let (paths, formats, texts) = (text("path"), text("format"), text("layer"));
-            let rows = paths.iter().zip(&formats).zip(&texts);
-            layers.extend(rows.map(|((path, format), layer)| {
-                (path.unwrap().to_owned(), format.unwrap().to_owned(), layer.map(str::to_owned))
-            }));
-        }
-    }
-    layers.sort();
+    let layers = layers(&home.path().join("out"));
     let names: Vec<_> = layers.iter().map(|(path, format, layer)| (&**path, &**format, layer.is_some())).collect();
     assert_eq!(
         names,
@@ -184,6 +195,43 @@ fn what_cannot_be_read_is_quarantined_with_the_reason() {
     let reasons: Vec<_> =
         list.iter().map(|row| (row["path"].as_str().unwrap(), row["code"].as_str().unwrap())).collect();
     assert_eq!(reasons, [("broken.docx", "malformed"), ("broken.ipynb", "malformed")], "{list:?}");
+}
+
+/// A PDF file whose table of objects has 60 MB when its outer packing is undone, and 3.8 GB when its inner one is.
+fn greedy_pdf() -> Vec<u8> {
+    let zeros = [129, 0].repeat(30 << 20);
+    let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(&zeros).unwrap();
+    let table = packer.finish().unwrap();
+    let mut file = b"%PDF-1.7\n".to_vec();
+    let start = file.len();
+    let dictionary = "/Type/XRef/Size 9/W[1 2 1]/Root 2 0 R/Filter[/FlateDecode/RunLengthDecode]";
+    write!(file, "1 0 obj\n<<{dictionary}/Length {}>>\nstream\n", table.len()).unwrap();
+    file.extend(table);
+    write!(file, "\nendstream\nendobj\nstartxref\n{start}\n%%EOF\n").unwrap();
+    file
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_whose_reader_takes_all_memory_costs_only_itself() {
+    let home = mill();
+    write(home.path(), "docs/greedy.pdf", &greedy_pdf());
+    let pages = pdf(&["The stones are dressed.", "The wheel turns."]);
+    write(home.path(), "docs/pages.pdf", &pages);
+    let (code, said, err) = run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake"]);
+    assert_eq!(code, 3, "{said}{err}");
+    let list = json_lines(&fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap());
+    assert_eq!(
+        (list.len(), &list[0]["path"], &list[0]["code"]),
+        (1, &"greedy.pdf".into(), &"limit".into()),
+        "{list:?}"
+    );
+    assert!(list[0]["reason"].as_str().unwrap().contains("MB of memory"), "{list:?}");
+    // Another is read there as in this process.
+    let here = chunkmill::read::read("pages.pdf", pages, &ReadSettings::default()).unwrap().text;
+    let layers = layers(&home.path().join("out"));
+    assert!(layers.contains(&("pages.pdf".to_owned(), "pdf".to_owned(), Some(here))), "{layers:?}");
 }
 
 #[test]

@@ -334,6 +334,12 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
+    /// A document whose reader would pass a limit on what it may use.
+    #[error("cannot be read with {limit}")]
+    Limit {
+        /// The limit, with its unit.
+        limit: String,
+    },
     /// A symbolic link whose target is not in the corpus or does not exist.
     #[error("is a symbolic link; links are not followed, and its target is not in the corpus")]
     Symlink,
@@ -389,6 +395,7 @@ impl Skip {
             Self::Encrypted => "encrypted",
             Self::NoText { .. } => "no_text",
             Self::Growth { .. } => "growth",
+            Self::Limit { .. } => "limit",
         }
     }
 }

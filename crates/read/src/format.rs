@@ -1,5 +1,8 @@
 //! The formats that are read, and the reader of each.
 
+#[cfg(feature = "child")]
+use std::io;
+
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{Layer, LayerWriter, MAX_BYTES, ReadSettings, Refusal};
 
@@ -27,6 +30,10 @@ enum Reader {
     /// From its bytes to a text that the reader decodes, see [`Layer`].
     #[allow(dead_code, reason = "not all builds have readers of this kind")]
     Decoded(fn(Vec<u8>) -> Result<Layer, Refusal>, fn(&Layer, &mut LayerWriter, &ReadSettings) -> Result<(), Skip>),
+    /// From its bytes, with a library of others that opens the whole file; where possible, in a process of its own. With
+    /// the name of the format in messages.
+    #[allow(dead_code, reason = "not all builds have readers of this kind")]
+    Foreign(&'static str, fn(&[u8], &mut LayerWriter, &ReadSettings) -> Result<(), Skip>),
 }
 
 impl ReadFormat {
@@ -121,7 +128,7 @@ impl ReadFormat {
             name: "pdf",
             extensions: &["pdf"],
             description: "PDF, with hayro-syntax and hayro-font",
-            reader: Reader::Bytes(crate::pdf::read),
+            reader: Reader::Foreign(crate::pdf::FORMAT, crate::pdf::read),
         },
         #[cfg(feature = "epub")]
         Self {
@@ -141,10 +148,25 @@ impl ReadFormat {
     }
 
     fn write(&self, source: &Layer, bytes: &[u8], settings: &ReadSettings) -> Result<Layer, Skip> {
+        #[cfg(feature = "child")]
+        if let Reader::Foreign(name, _) = self.reader
+            && let Some(read) = crate::child::read(self.name, name, bytes, settings)
+        {
+            let mut layer = read?;
+            if let Some(structure) = &mut layer.structure {
+                structure.format = self.name;
+            }
+            return Ok(Layer { hash: source.hash.clone(), ..layer });
+        }
+        self.here(source, bytes, settings)
+    }
+
+    /// Writes the layer in this process.
+    fn here(&self, source: &Layer, bytes: &[u8], settings: &ReadSettings) -> Result<Layer, Skip> {
         let mut writer = LayerWriter::new(self.name, settings.most(source.bytes));
         match self.reader {
             Reader::Text(read) | Reader::Decoded(_, read) => read(source, &mut writer, settings)?,
-            Reader::Bytes(read) => read(bytes, &mut writer, settings)?,
+            Reader::Bytes(read) | Reader::Foreign(_, read) => read(bytes, &mut writer, settings)?,
         }
         writer.finish(source)
     }
@@ -160,7 +182,7 @@ pub fn read(path: &str, bytes: Vec<u8>, settings: &ReadSettings) -> Result<Layer
     let (source, bytes) = match format.reader {
         Reader::Text(_) => (Layer::read(path, bytes)?, Vec::new()),
         Reader::Decoded(decode, _) => (decode(bytes)?, Vec::new()),
-        Reader::Bytes(_) => {
+        Reader::Bytes(_) | Reader::Foreign(..) => {
             let hash = blake3::hash(&bytes).to_hex().to_string();
             let size = bytes.len() as u64;
             if size > MAX_BYTES {
@@ -171,4 +193,20 @@ pub fn read(path: &str, bytes: Vec<u8>, settings: &ReadSettings) -> Result<Layer
         }
     };
     format.write(&source, &bytes, settings).map_err(|reason| Refusal { reason, hash: source.hash })
+}
+
+/// Does the work of a process that [`isolate`](crate::isolate) starts: reads the file on its standard input and writes the
+/// layer to its standard output. The process should end after that.
+///
+/// # Errors
+/// If the input is not what a parent of this version writes, or the output cannot be written.
+#[cfg(feature = "child")]
+pub fn serve(input: impl io::Read, output: impl io::Write) -> io::Result<()> {
+    crate::child::serve(input, output, |name, bytes, settings| {
+        let format = ReadFormat::ALL.iter().find(|format| format.name == name).ok_or_else(|| Skip::Malformed {
+            format: "a file",
+            problem: format!("this program has no reader of {name}"),
+        })?;
+        format.here(&Layer { bytes: bytes.len() as u64, ..Layer::from(String::new()) }, bytes, settings)
+    })
 }

@@ -23,6 +23,7 @@
 //! | `rtf` | What does an RTF file say? |
 //! | `subtitles` | What is said, and when? |
 //! | `table` | What do the rows of a table say? |
+//! | `child` | What if a file is hostile? |
 //! | `format` | Which reader has a file? |
 //!
 //! # Features
@@ -74,9 +75,16 @@ mod subtitles;
 #[cfg(feature = "table")]
 mod table;
 
+#[cfg(feature = "child")]
+mod child;
+
 mod format;
 
+#[cfg(feature = "child")]
+pub use child::isolate;
 pub use chunkmill_text::document::{HtmlPart, ReadSettings};
+#[cfg(feature = "child")]
+pub use format::serve;
 pub use format::{ReadFormat, read};
 #[cfg(feature = "mail")]
 pub use mail::attachments;

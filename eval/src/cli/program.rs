@@ -68,6 +68,9 @@ enum Command {
 
 /// Parses and runs the command line, reports an error, and returns the exit code.
 pub fn main() -> u8 {
+    if let Some(code) = chunkmill::cli::reading_one() {
+        return code;
+    }
     let Cli { verbosity, command } = parse();
     // A process of a sweep would repeat all remarks.
     if !matches!(command, Command::Work) {

@@ -20,7 +20,7 @@ os.environ.setdefault("CANDLE_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
-from . import _chunkmill, _show  # noqa: E402
+from . import _child, _chunkmill, _show  # noqa: E402
 from ._arguments import checked  # noqa: E402
 from ._chunkmill import Chunk, Table, __version__  # noqa: E402
 from ._errors import (  # noqa: E402
@@ -104,6 +104,8 @@ __all__ = [
     "plan",
     "settings",
 ]
+
+_child.start()
 
 # Data frames, and `dataclasses.asdict`, know the fields of a chunk as they know those of a data class.
 _fields: list[tuple[str, Any]] = [(name, Any) for name, _, _ in _chunkmill.columns()]

@@ -21,7 +21,7 @@ mod toc;
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{LayerWriter, ReadSettings};
+use chunkmill_text::document::{LayerWriter, ReadFlag, ReadSettings};
 
 use crate::html::{Part, Title, decode, write_part};
 use crate::package::{Package, decoded};
@@ -59,7 +59,7 @@ fn write(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettings) -> Res
 /// Returns the text of a page. Those of old books may have other encodings than they should.
 fn text(package: &mut Package<'_>, page: &Page, writer: &mut LayerWriter) -> Result<Option<String>, Skip> {
     let Some(bytes) = package.bytes(&page.part)? else {
-        writer.flag("missing_page");
+        writer.flag(ReadFlag::MissingPage);
         return Ok(None);
     };
     Ok(Some(match String::from_utf8(bytes) {

@@ -1,6 +1,6 @@
 //! Books are built here, part by part.
 
-use chunkmill_text::document::{Document, DropReason, Layer, LinkKind, visible_chars};
+use chunkmill_text::document::{Document, DropReason, Layer, LinkKind, ReadFlag, visible_chars};
 
 use super::*;
 use crate::check::{check, kept_and_dropped, layer_of, mutations, zip};
@@ -231,7 +231,7 @@ fn books_without_text_or_order_are_refused() {
 fn a_page_that_is_missing_is_flagged_and_a_part_may_stand_for_another() {
     let opf = r#"<package><manifest><item id="a" href="a.xhtml"/><item id="b" href="b.pdf" media-type="application/pdf" fallback="c"/><item id="c" href="c.xhtml" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="a"/><itemref idref="b"/><itemref idref="c"/></spine></package>"#;
     let layer = layer_of("a.epub", &book_of(opf, &[("OEBPS/C.xhtml", b"<p>c</p>")]));
-    assert_eq!((&*layer.text, &layer.structure.unwrap().flags[..]), ("c\n", &["missing_page"][..]));
+    assert_eq!((&*layer.text, &layer.structure.unwrap().flags[..]), ("c\n", &[ReadFlag::MissingPage][..]));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! the decoded text.
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Layer, Refusal, SourceMap, Structure, Width};
+use chunkmill_text::document::{Layer, ReadFlag, Refusal, SourceMap, Structure, Width};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, WINDOWS_1252};
 
 /// The standard looks for a declaration in the first 1,024 bytes. Pages with long comments in front have it later.
@@ -46,7 +46,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     let mut about = Structure::default();
     about.metadata.insert("encoding".into(), encoding.name().into());
     if known.is_none() {
-        about.flags.push("guessed_encoding");
+        about.flags.push(ReadFlag::GuessedEncoding);
     }
     Ok(Layer {
         text,

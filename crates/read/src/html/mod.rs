@@ -55,7 +55,7 @@ pub(crate) fn read(source: &Layer, writer: &mut LayerWriter, settings: &ReadSett
     }
     if let Some(known) = &source.structure {
         writer.about().metadata.extend(known.metadata.clone());
-        known.flags.iter().for_each(|flag| writer.flag(flag));
+        known.flags.iter().for_each(|flag| writer.flag(*flag));
     } else if source.map.width() == Width::Utf16 {
         writer.about().metadata.insert("encoding".into(), "UTF-16".into());
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use chunkmill_text::document::{Document, Structure, visible_chars};
+use chunkmill_text::document::{Document, ReadFlag, Structure, visible_chars};
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::{Attribute, ExpandedName, QualName, ns, parse_document};
@@ -346,7 +346,7 @@ fn other_encodings_are_read_if_they_are_declared() {
     assert_eq!((&*layer.text, &about(&layer).metadata["encoding"]), ("ąć x\n", &"ISO-8859-2".into()));
     assert_eq!(layer.map.place(&layer.text, &(2..4)), 29..30);
     let layer = layer_of("a.html", b"<p>\x93x\x94");
-    assert_eq!((&*layer.text, &about(&layer).flags[..]), ("“x”\n", &["guessed_encoding"][..]));
+    assert_eq!((&*layer.text, &about(&layer).flags[..]), ("“x”\n", &[ReadFlag::GuessedEncoding][..]));
     let layer = layer_of("a.html", b"\xff\xfe<\0p\0>\0x\0");
     assert_eq!((&*layer.text, layer.map.place(&layer.text, &(0..1))), ("x\n", 8..10));
     let refused = |bytes: &[u8]| {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Document, DropReason, Layer};
+use chunkmill_text::document::{Document, DropReason, Layer, ReadFlag};
 
 use crate::check::{layer_of, zip};
 use crate::{ReadSettings, read};
@@ -462,7 +462,7 @@ fn sheets_of_open_document_have_ranges_and_bounded_repeats() {
     );
     let layer = layer_of("a.ods", &open_document("", &many));
     assert!(layer.text.len() < 100_000);
-    assert_eq!(layer.structure.unwrap().flags, ["repeated_cells_cut"]);
+    assert_eq!(layer.structure.unwrap().flags, [ReadFlag::RepeatedCellsCut]);
 }
 
 #[test]

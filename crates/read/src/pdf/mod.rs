@@ -35,7 +35,7 @@ mod tests;
 use std::thread;
 
 use chunkmill_base::error::{Skip, caught};
-use chunkmill_text::document::{DropReason, LayerWriter, ReadSettings};
+use chunkmill_text::document::{DropReason, LayerWriter, ReadFlag, ReadSettings};
 use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ use flow::Text;
 use page::PageText;
 use usual::Usual;
 
-const FORMAT: &str = "a PDF file";
+pub(crate) const FORMAT: &str = "a PDF file";
 
 /// The stack of the reader. The library nests objects up to 512 deep.
 const STACK: usize = 64 << 20;
@@ -126,17 +126,17 @@ fn pages(pdf: &Pdf, links: &mut Vec<String>, writer: &mut LayerWriter) -> Result
         writer.drop(DropReason::Repeated, &repeated);
         pages.push(text.linked(about::links(page), links));
         if interpreter.cut {
-            writer.flag("cut");
+            writer.flag(ReadFlag::Cut);
         }
     }
     if pdf.pages().len() > MAX_PAGES {
-        writer.flag("cut");
+        writer.flag(ReadFlag::Cut);
     }
     if pages.iter().all(|page| page.groups.is_empty()) {
         return Err(Skip::NoText { pictures });
     }
     for (flag, key, named) in
-        [("no_text", "pages_without_text", empty), ("incomplete_pages", "incomplete_pages", incomplete)]
+        [(ReadFlag::NoText, "pages_without_text", empty), (ReadFlag::IncompletePages, "incomplete_pages", incomplete)]
     {
         if !named.is_empty() {
             writer.flag(flag);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Document, DropReason, Layer, visible_chars};
+use chunkmill_text::document::{Document, DropReason, Layer, ReadFlag, visible_chars};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
@@ -339,7 +339,7 @@ fn all_characters_are_in_the_layer_or_counted() {
 fn pages_without_text_are_flagged_and_files_without_text_are_refused() {
     let layer = many(&["0 0 100 100 re f".to_owned(), lines(50, 100, &["Text."]), String::new()]);
     let read = layer.structure.unwrap();
-    assert_eq!(read.flags, ["no_text"]);
+    assert_eq!(read.flags, [ReadFlag::NoText]);
     assert_eq!(serde_json::to_string(&read.metadata).unwrap(), r#"{"pages_without_text":[1]}"#);
     assert!(matches!(skip(&pages(&["0 0 100 100 re f"], &[], "", "", "")), Some(Skip::NoText { pictures: false })));
     let picture = "q 100 0 0 100 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q";

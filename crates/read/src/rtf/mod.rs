@@ -24,7 +24,7 @@ mod tests;
 use std::borrow::Cow;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, LayerWriter, ReadSettings, on_one_line};
+use chunkmill_text::document::{DropReason, LayerWriter, ReadFlag, ReadSettings, on_one_line};
 use serde_json::Value;
 
 use self::charset::Coding;
@@ -39,9 +39,6 @@ const MAX_DEPTH: usize = 256;
 
 /// Longest value that is kept of what a document says about itself, in bytes.
 const MAX_VALUE: usize = 2000;
-
-/// Flag of a document with text in a code page that is not known. It is read as Windows-1252.
-const UNKNOWN_CODE_PAGE: &str = "unknown_code_page";
 
 /// Reads a file in RTF.
 pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, _: &ReadSettings) -> Result<(), Skip> {
@@ -367,7 +364,7 @@ impl<'w> Reader<'w> {
             None => coding.decode(&bytes),
         };
         if high && coding == Coding::Unknown && matches!(text, Cow::Owned(_)) {
-            self.writer.flag(UNKNOWN_CODE_PAGE);
+            self.writer.flag(ReadFlag::UnknownCodePage);
         }
         self.say(&text);
         drop(text);

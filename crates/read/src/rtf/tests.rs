@@ -1,7 +1,7 @@
 //! RTF from the file to the layer: its blocks, its places, and the count of what is left out.
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{Document, DropReason, Layer};
+use chunkmill_text::document::{Document, DropReason, Layer, ReadFlag};
 
 use crate::check::layer_of;
 use crate::{ReadSettings, read};
@@ -59,7 +59,7 @@ fn bytes_are_decoded_by_the_font_and_the_document() {
 fn a_code_page_that_is_not_known_is_flagged() {
     let layer = rtf("\\ansicpg1361 a\\'e9");
     assert_eq!(layer.text, "aé\n");
-    assert_eq!(layer.structure.expect("a reader wrote it").flags, ["unknown_code_page"]);
+    assert_eq!(layer.structure.expect("a reader wrote it").flags, [ReadFlag::UnknownCodePage]);
     assert!(rtf("\\ansicpg1361 a").structure.expect("a reader wrote it").flags.is_empty());
 }
 

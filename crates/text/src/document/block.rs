@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use chunkmill_base::value::named;
+use serde::{Deserialize, Serialize};
 
 /// The kind of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockKind {
     /// An ATX or setext heading of level 1 to 6.
     Heading(u8),
@@ -88,7 +89,7 @@ impl BlockKind {
 }
 
 /// A piece of structure. Blocks are in document order, a container before its contents.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// Its kind.
     pub kind: BlockKind,
@@ -144,7 +145,7 @@ named! {
 }
 
 /// A link or image.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// How it is written.
     pub kind: LinkKind,
@@ -159,7 +160,7 @@ pub struct Link {
 }
 
 /// A footnote definition that no other block contains.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footnote {
     /// The label that references use.
     pub label: String,

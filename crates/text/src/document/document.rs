@@ -15,7 +15,7 @@ use super::position::Positions;
 use super::room::{self, Room};
 use super::security::{self, MANY_SIGNALS, Signal};
 use super::source_map::SourceMap;
-use super::structure::{Dropped, Place, Structure};
+use super::structure::{Dropped, Place, ReadFlag, Structure};
 use super::white_space::{is_blank, trim};
 use super::{anchor, code, data_url, markdown, structured, text};
 
@@ -336,6 +336,7 @@ fn written(structure: Box<Structure>, front: &mut FrontMatter, room: &mut Room) 
     front.metadata = metadata;
     anchors.sort_by_key(|(_, at)| *at);
     let markup = Markup { code, ..markup };
+    let flags = flags.into_iter().map(ReadFlag::name).collect();
     ParsedBody { blocks, headings, links, tags: Vec::new(), flags, anchors, footnotes, markup }
 }
 

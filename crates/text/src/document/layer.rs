@@ -2,6 +2,7 @@
 //! this door, whatever its format and encoding: as the file has it, or as a reader of another format wrote it.
 
 use chunkmill_base::error::Skip;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::encoding::decode;
@@ -13,7 +14,7 @@ use super::structure::Structure;
 pub const MAX_BYTES: u64 = 1 << 30;
 
 /// The text of a document that is chunked, with the hash and the size of the file it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// The text. A UTF-8 file is kept byte for byte, including its byte order mark, so offsets into the text are
     /// offsets into the file; a file in another encoding is transcoded without its byte order mark.

@@ -54,7 +54,7 @@ pub use reading::{HtmlPart, ReadSettings};
 pub(crate) use regions::{fence, inside_containers};
 pub use security::{MANY_SIGNALS, MAX_SIGNALS, SecurityProfile, Signal, SignalKind, after_scheme};
 pub use source_map::{SourceMap, Stretch, Width};
-pub use structure::{DropReason, Dropped, Place, Structure};
+pub use structure::{DropReason, Dropped, Place, ReadFlag, Structure};
 pub use structured::{MALFORMED_JSON, MALFORMED_YAML};
 pub use white_space::{MAX_TITLE, is_blank, on_one_line, trim, visible_chars};
 pub use writer::{Inline, LayerWriter};

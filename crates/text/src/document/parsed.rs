@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::block::{Block, Footnote, Link};
 
 /// The result of parsing a body.
@@ -18,7 +20,7 @@ pub(super) struct ParsedBody {
 }
 
 /// Parts of a document that a page does not show as text. All are in document order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Markup {
     /// HTML blocks and inline tags.
     pub(super) html: Vec<Range<usize>>,
@@ -30,7 +32,7 @@ pub(super) struct Markup {
     pub(super) code: Vec<Range<usize>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Heading {
     pub(super) level: u8,
     pub(super) title: String,

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Number of bytes of text between two places whose offset in the file is stored.
 const STEP: usize = 4096;
 
 /// How many bytes of a file stand for a character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Width {
     /// As many as in UTF-8.
     Utf8,
@@ -35,13 +37,13 @@ impl Width {
 }
 
 /// The places of a text in its file. By default, the text is the file's bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceMap {
     width: Width,
     kind: MapKind,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum MapKind {
     /// The text is the file's bytes.
     Same,
@@ -53,7 +55,7 @@ enum MapKind {
 }
 
 /// A stretch of a text that stands for bytes of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Its first byte in the text.
     pub start: u32,

@@ -4,15 +4,17 @@
 use std::ops::Range;
 
 use chunkmill_base::value::named;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, Footnote, Link};
 use super::parsed::{Heading, Markup};
 
 /// The structure of a text that a reader wrote, see [`LayerWriter`](super::LayerWriter).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Structure {
     /// Name of the format that was read: `html`.
+    #[serde(skip)]
     pub format: &'static str,
     /// Title that the file itself declares.
     pub title: Option<String>,
@@ -20,8 +22,8 @@ pub struct Structure {
     pub tags: Vec<String>,
     /// What else it says about itself: author, date, language.
     pub metadata: Map<String, Value>,
-    /// Anything unusual, by name.
-    pub flags: Vec<&'static str>,
+    /// Anything unusual.
+    pub flags: Vec<ReadFlag>,
     /// Where named places of the source start in the text, in the order of the text. A place ends where the next starts.
     pub places: Vec<(usize, Place)>,
     /// Characters of the source's text that are not in the layer, by reason.
@@ -40,7 +42,7 @@ pub struct Structure {
 }
 
 /// A place in a source whose text is not found by bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Place {
     /// Its name: `cell 3`, `slide 4`, `Prices!A1:C9`, `body/p[12]`.
     pub name: String,
@@ -94,6 +96,27 @@ fn range_of(name: &str) -> Option<(&str, &str, &str)> {
 }
 
 named! {
+    /// Anything unusual that a reader found in a file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ReadFlag: "a flag" {
+        /// The file has more than the reader reads.
+        Cut = "cut",
+        /// Over a tenth of the text of some pages has characters that are not known.
+        IncompletePages = "incomplete_pages",
+        /// Some pages have no text.
+        NoText = "no_text",
+        /// A page that the file names is not in it.
+        MissingPage = "missing_page",
+        /// Equal cells are not repeated as often as the file says.
+        RepeatedCellsCut = "repeated_cells_cut",
+        /// The file does not say its encoding.
+        GuessedEncoding = "guessed_encoding",
+        /// The file is in an encoding that is not known.
+        UnknownCodePage = "unknown_code_page",
+    }
+}
+
+named! {
     /// Why text of a source is not in the layer.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum DropReason: "a reason" {
@@ -123,7 +146,7 @@ named! {
 }
 
 /// Characters that are not in the layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// The reason.
     pub reason: DropReason,

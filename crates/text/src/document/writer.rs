@@ -18,7 +18,7 @@ use super::parsed::{Heading, ParsedBody};
 use super::position::Positions;
 use super::room::Room;
 use super::source_map::{SourceMap, Stretch};
-use super::structure::{DropReason, Dropped, Place, Structure};
+use super::structure::{DropReason, Dropped, Place, ReadFlag, Structure};
 use super::white_space::{on_one_line, one_line, trim, visible_chars};
 
 /// Longest target of a link, in bytes. A longer one is cut: a page may repeat it in each paragraph.
@@ -533,7 +533,7 @@ impl LayerWriter {
     }
 
     /// Flags the document.
-    pub fn flag(&mut self, flag: &'static str) {
+    pub fn flag(&mut self, flag: ReadFlag) {
         if !self.structure.flags.contains(&flag) {
             self.structure.flags.push(flag);
         }
@@ -720,9 +720,6 @@ impl LayerWriter {
         structure.markup.html.extend(parsed.markup.html.into_iter().map(moved));
         structure.markup.gaps.extend(parsed.markup.gaps.into_iter().map(moved));
         structure.markup.comments.extend(parsed.markup.comments.into_iter().map(moved));
-        for flag in parsed.flags {
-            self.flag(flag);
-        }
     }
 
     /// Opens a quotation, which [`close`](Self::close) ends.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
+use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadFlag, on_one_line};
 use serde_json::Value;
 
 use super::super::flow::{Flow, Mark, Piece, Table};
@@ -614,7 +614,7 @@ impl Sheet {
             self.cells.push((column, text.clone()));
         }
         if cell.count > MAX_REPEATED {
-            writer.flag("repeated_cells_cut");
+            writer.flag(ReadFlag::RepeatedCellsCut);
         }
         Ok(())
     }
@@ -634,7 +634,7 @@ impl Sheet {
             }
         }
         if self.rows > MAX_REPEATED {
-            writer.flag("repeated_cells_cut");
+            writer.flag(ReadFlag::RepeatedCellsCut);
         }
         Ok(())
     }
