@@ -203,18 +203,20 @@ def run_blocks(problems: Problems, programs: Path, only: str | None) -> None:
             continue
         blocks = markdown.blocks(file.read_text())
         left_out += [f"{file.relative_to(ROOT)}:{block.line}: {block.note}" for block in blocks if not block.is_run]
-        blocks = [block for block in blocks if block.is_run and block.language in ("sh", "bash", "python", "toml")]
-        if not blocks:
+        commands = [block for block in blocks if block.is_run and block.language in ("sh", "bash", "python")]
+        if not commands:
             continue
         scratch = Scratch(programs, cache)
         for block in blocks:
-            if block.language == "toml":
-                name = re.match(r"file: (\S+)", block.note)
-                if name:
-                    (scratch.folder / name.group(1)).write_text(block.text)
-                    written += 1
-                else:
-                    problems.add(file, block.line, "a TOML block needs <!-- file: NAME --> and a command that reads it")
+            name = re.match(r"file: (\S+)", block.note)
+            if name:
+                path = scratch.folder / name.group(1)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(block.text)
+                written += 1
+            elif block.is_run and block.language == "toml":
+                problems.add(file, block.line, "a TOML block needs <!-- file: NAME --> and a command that reads it")
+            if block not in commands:
                 continue
             ran += 1
             wrong = scratch.run(block)
@@ -223,7 +225,7 @@ def run_blocks(problems: Problems, programs: Path, only: str | None) -> None:
                 break
         scratch.close()
     shutil.rmtree(cache)
-    print(f"ran {ran} code blocks in {time.monotonic() - start:.0f} s, with {written} TOML files; not run:")
+    print(f"ran {ran} code blocks in {time.monotonic() - start:.0f} s, with {written} files; not run:")
     for line in left_out:
         print(f"  {line}")
 
