@@ -18,7 +18,8 @@ use chunkmill_eval::data::report::Report;
 use chunkmill_eval::labels::set::LabelSet;
 use tempfile::TempDir;
 
-use crate::common::{arg, eval};
+use crate::common::{arg, eval, write};
+use crate::paged::pdf;
 use crate::tiny::Tiny;
 
 const SWEEP: &str = r#"
@@ -52,6 +53,46 @@ fn file(folder: &TempDir, text: &str) -> PathBuf {
 fn sweep(labels: &Path, file: &Path, out: &Path, more: &[&str]) -> (i32, String, String) {
     let args = ["sweep", "--labels", arg(labels), "--sweep", arg(file), "-o", arg(out)];
     eval(&[&args, more].concat())
+}
+
+/// Questions with the text or the place of their answer, over a page, a notebook, a file with pages, a table and Markdown.
+#[test]
+fn a_sweep_over_files_of_several_formats_finds_the_answers_in_each() {
+    let folder = TempDir::new().unwrap();
+    let notebook = r#"{"cells": [{"cell_type": "markdown", "source": "Rye is ground coarsely."}], "nbformat": 4}"#;
+    let page = "<nav>All crops</nav><main><h1>Oats</h1><p>Oats are rolled &amp; dried.</main>";
+    for (name, bytes) in [
+        ("wheat.md", b"# Wheat\n\nWheat is ground twice.\n".to_vec()),
+        ("rye.ipynb", notebook.into()),
+        ("oats.html", page.into()),
+        ("barley.pdf", pdf(&["Barley is malted first.", "Then barley is dried."])),
+    ] {
+        write(&folder.path().join("corpus"), name, &bytes);
+    }
+    let labels = [
+        serde_json::json!({"doc_id": "wheat.md", "text": "ground twice"}),
+        serde_json::json!({"doc_id": "rye.ipynb", "text": "ground coarsely"}),
+        serde_json::json!({"doc_id": "oats.html", "text": "rolled & dried"}),
+        serde_json::json!({"doc_id": "barley.pdf", "page": 2, "text": "barley is dried"}),
+    ];
+    let asked = ["How often is wheat ground?", "How is rye ground?", "Are oats rolled?", "Is barley dried?"];
+    let lines: Vec<String> = asked
+        .iter()
+        .zip(labels)
+        .map(|(query, label)| serde_json::json!({"query_id": query, "query": query, "references": [label]}).to_string())
+        .collect();
+    write(folder.path(), "queries.jsonl", lines.join("\n").as_bytes());
+    let (out, text) = (
+        folder.path().join("run"),
+        "[defaults.embedding]\nembedder = \"fake\"\ncache = \"off\"\n\n[[grid]]\npreset = [\"structure\", \"pdf\"]\nmode = [\"keyword\"]\nk = [4]\n",
+    );
+    let (code, _, said) = sweep(folder.path(), &file(&folder, text), &out, &[]);
+    assert_eq!(code, 0, "{said}");
+    let report = Report::read(&out).unwrap();
+    assert_eq!((report.labels.documents, report.labels.scored, report.cells.len()), (4, 4, 2));
+    for cell in &report.cells {
+        assert_eq!(cell.values["recall_at_k"], [Some(1.0); 4], "{}", cell.id);
+    }
 }
 
 #[test]
