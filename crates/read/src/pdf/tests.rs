@@ -225,6 +225,19 @@ fn hyphens_at_the_ends_of_lines_are_joined_unless_they_belong_to_the_word() {
 }
 
 #[test]
+fn a_document_that_cuts_only_compounds_keeps_their_hyphens() {
+    let known = "A three-day plan, a low-cost one and larder-pg for all.";
+    let compounds =
+        ["A plan of three-", "day size, another low-", "cost one, and an office-", "files scope, known too."];
+    let words = ["A plan of con-", "trol size, and an ex-", "ample one, for an office-", "files scope, known too."];
+    let text = one(&lines(50, 100, &[&[known][..], &compounds].concat())).text;
+    assert!(text.contains("office-files"), "{text}");
+    let known = "The control of an example.";
+    let text = one(&lines(50, 100, &[&[known][..], &words].concat())).text;
+    assert!(text.contains("officefiles") && text.contains("of control size, and an example one"), "{text}");
+}
+
+#[test]
 fn a_paragraph_over_two_pages_names_both() {
     let layer = many(&[lines(50, 700, &LEFT), lines(50, 60, &RIGHT)]);
     assert_eq!(places(&layer), [("pp. 1–2", &*[LEFT, RIGHT].concat().join(" "))]);
