@@ -158,6 +158,12 @@ def index(corpus: Path, dataset: Path, *flags: str | Path) -> Run:
 WORD = re.compile(r"[^\W_]+")
 
 
+def pandoc() -> str:
+    """Returns pandoc: that of the environment, otherwise of the system."""
+    found = sorted(PYTHON.parents[1].glob("lib/python*/site-packages/pypandoc/files/pandoc"))
+    return str(found[0]) if found else "pandoc"
+
+
 def words(text: str) -> list[str]:
     """Returns the words of a text: runs of letters and digits, compatibility forms made equal, in lower case."""
     return WORD.findall(unicodedata.normalize("NFKC", text).casefold())

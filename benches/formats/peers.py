@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import CORPORA, PYTHON, SUFFIXES, WORK, Document, documents, say, shared, words
+from common import CORPORA, SUFFIXES, WORK, Document, documents, pandoc, say, shared, words
 from promises import without_marks
 
 PANDOC = {
@@ -61,11 +61,9 @@ def printed(command: list[str]) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def pandoc(format: str) -> Reader:
+def of_pandoc(format: str) -> Reader:
     """Reads with pandoc."""
-    found = sorted(PYTHON.parents[1].glob("lib/python*/site-packages/pypandoc/files/pandoc"))
-    program = str(found[0]) if found else "pandoc"
-    return lambda path: printed([program, "-f", PANDOC[format], "-t", "gfm-raw_html", "--wrap=none", str(path)])
+    return lambda path: printed([pandoc(), "-f", PANDOC[format], "-t", "gfm-raw_html", "--wrap=none", str(path)])
 
 
 def markitdown() -> Reader:
@@ -102,7 +100,7 @@ def readers(format: str) -> dict[str, Reader]:
     """Returns the peers that read a format and are installed."""
     found: dict[str, Reader] = {}
     if format in PANDOC:
-        found["pandoc"] = pandoc(format)
+        found["pandoc"] = of_pandoc(format)
     if format == "pdf" and shutil.which("pdftotext"):
         found["pdftotext"] = lambda path: printed(["pdftotext", "-enc", "UTF-8", str(path), "-"])
     for name, formats, make in (("markitdown", MARKITDOWN, markitdown), ("docling", DOCLING, docling)):

@@ -37,7 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common import EVAL, PYTHON, ROOT, SUFFIXES, WORK, Document, documents, index, quarantined, run, say, shared, words
+from common import EVAL, PYTHON, ROOT, SUFFIXES, WORK, Document, documents, index, pandoc, quarantined, run, say, shared, words
 
 FORMATS = ["html", "rst", "asciidoc", "notebook", "docx", "odt", "epub", "latex", "rtf", "pdf"]
 WRITERS = {
@@ -75,12 +75,6 @@ def body(text: str) -> str:
     return re.sub(r"\A\ufeff?(---\n.*?\n---|\+\+\+\n.*?\n\+\+\+)\n", "", text.replace("\r\n", "\n"), flags=re.S)
 
 
-def pandoc() -> str:
-    """Returns pandoc: that of the environment, otherwise of the system."""
-    found = sorted(PYTHON.parents[1].glob("lib/python*/site-packages/pypandoc/files/pandoc"))
-    return str(found[0]) if found else "pandoc"
-
-
 def narrow(line: str) -> str:
     """Removes what pandoc pads the cells of a table with, which nobody else writes."""
     if not line.startswith("|"):
@@ -101,7 +95,8 @@ def convert(page: Path, format: str, to: Path) -> str:
         command = [pandoc(), "-f", READER, "-t", WRITERS.get(format, format), "-s", "--wrap=preserve", str(page)]
         command += ["--mathjax", "-o", str(to), "--lua-filter", str(filter_file), "-M", f"pagetitle={page.stem}"]
         if format == "epub":
-            command += ["-M", f"title={page.stem}"]
+            # A page with the title only would be text that the Markdown does not have.
+            command += ["-M", f"title={page.stem}", "--epub-title-page=false"]
     done = subprocess.run(command, capture_output=True, text=True)
     if format == "markdown" and not done.returncode:
         to.write_text("\n".join(map(narrow, to.read_text().split("\n"))))

@@ -13,6 +13,7 @@ import json
 import mailbox
 import posixpath
 import re
+import subprocess
 import tempfile
 import zipfile
 from html.parser import HTMLParser
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from common import pandoc
 from lxml import etree  # type: ignore[import-untyped]
 from lxml import html as lxml_html
 
@@ -456,38 +458,18 @@ class OpenDocument(Source):
         return self.between(first, last)
 
     def between(self, first: str, last: str) -> str:
-        """Returns the text from one numbered block of a text to another: `text/p[3]` is the third paragraph of all."""
-        elements = list(self.body.iter())
+        """Returns the text from one child of the body to another: `text/p[3]` is its third paragraph."""
+        children = [each for each in self.body[0] if isinstance(each.tag, str)]
         found = []
         for name in (first, last):
-            match = re.fullmatch(r"text/(\w[\w-]*)\[(\d+)\]", name)
+            match = re.fullmatch(r"text/([\w-]+)\[(\d+)\]", name)
             if not match:
                 raise Nowhere(f"cannot be read: {name}")
-            space = self.TABLE if match.group(1) == "table" else self.TEXT
-            same = [each for each in elements if each.tag == space + match.group(1)]
+            same = [at for at, each in enumerate(children) if etree.QName(each).localname == match.group(1)]
             if not 1 <= int(match.group(2)) <= len(same):
                 raise Nowhere(f"{name} of {len(same)}")
             found.append(same[int(match.group(2)) - 1])
-        texts: list[str] = []
-
-        def walk(each: Any, inside: bool) -> bool:
-            inside = inside or each is found[0]
-            if isinstance(each.tag, str):
-                if each.tag in self.APART:
-                    texts.append("\n")
-                if inside and not done:
-                    texts.append(each.text or "")
-                for child in each:
-                    inside = walk(child, inside)
-                    if inside and not done:
-                        texts.append(child.tail or "")
-            if each is found[1]:
-                done.append(True)
-            return inside
-
-        done: list[bool] = []
-        walk(self.body, False)
-        return "".join(texts)
+        return "\n".join(self.said(each) for each in children[found[0] : found[1] + 1])
 
 
 class Mail(Source):
@@ -592,7 +574,8 @@ class Rows(Source):
 
 
 class Rtf(Source):
-    """RTF, by striprtf. Its paragraphs are not numbered as ours, so a place is only the whole file."""
+    """RTF, by striprtf, which has no notes, and pandoc, which has no tables in tables: words may be in either of them.
+    Their paragraphs are not numbered as ours, so a place is only the whole file."""
 
     whole = True
 
@@ -604,12 +587,14 @@ class Rtf(Source):
             self.said = rtf_to_text(self.data.decode("latin-1"), errors="ignore")
         except Exception as problem:  # noqa: BLE001
             raise Unreadable(repr(problem)[:150]) from problem
+        done = subprocess.run([pandoc(), "-f", "rtf", "-t", "plain", "--wrap=none", str(path)], capture_output=True)
+        self.other = done.stdout.decode(errors="replace")
 
     def text(self) -> str:
         return str(self.said)
 
     def at(self, place: str | None, start: int | None, end: int | None) -> str:
-        return self.text()
+        return f"{self.said}\n{self.other}"
 
 
 class Book(Package):
