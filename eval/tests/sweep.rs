@@ -55,7 +55,7 @@ fn sweep(labels: &Path, file: &Path, out: &Path, more: &[&str]) -> (i32, String,
     eval(&[&args, more].concat())
 }
 
-/// Questions with the text or the place of their answer, over a page, a notebook, a file with pages, a table and Markdown.
+/// Questions with the text or the place of their answer, over a page, a notebook, a file with pages and Markdown.
 #[test]
 fn a_sweep_over_files_of_several_formats_finds_the_answers_in_each() {
     let folder = TempDir::new().unwrap();

@@ -109,29 +109,22 @@ pub(crate) fn read(
     settings: &ReadSettings,
 ) -> Option<Result<Layer, Skip>> {
     let starter = STARTER.get()?;
-    Some(starter.read(format, bytes, settings).map_err(Skip::Unreadable).and_then(|read| {
-        read.map_err(|ended| match ended {
-            Ended::Refused(Refused::Malformed { problem }) => Skip::Malformed { format: name, problem },
-            Ended::Refused(Refused::Encrypted) => Skip::Encrypted,
-            Ended::Refused(Refused::NoText { pictures }) => Skip::NoText { pictures },
-            Ended::Refused(Refused::Growth { limit }) => Skip::Growth { limit },
-            Ended::Over(limit) => Skip::Limit { limit },
-            Ended::Early(status) => {
-                Skip::Malformed { format: name, problem: format!("the process that read it ended with {status}") }
-            }
-        })
-    }))
+    Some(starter.run(format, bytes, settings).map_err(Skip::Unreadable).and_then(|outcome| outcome.layer(name)))
 }
 
-/// Why a child has no layer.
-enum Ended {
-    Refused(Refused),
-    Over(String),
-    Early(ExitStatus),
+/// The end of a child.
+struct Outcome {
+    limits: Limits,
+    status: ExitStatus,
+    is_late: bool,
+    answer: Vec<u8>,
+    /// The start of its standard error.
+    message: String,
 }
 
 impl Starter {
-    fn read(&self, format: &str, bytes: &[u8], settings: &ReadSettings) -> io::Result<Result<Layer, Ended>> {
+    /// Runs a child to its end.
+    fn run(&self, format: &str, bytes: &[u8], settings: &ReadSettings) -> io::Result<Outcome> {
         let size = bytes.len() as u64;
         let limits = Limits::of(size);
         let order = Order {
@@ -169,12 +162,7 @@ impl Starter {
             // Without this text, the status alone says why.
             let _ = pipe.take(1 << 16).read_to_string(&mut message);
         }
-        let status = child.wait()?;
-        if status.success() {
-            let read: Result<Layer, Refused> = serde_json::from_slice(&answer)?;
-            return Ok(read.map_err(Ended::Refused));
-        }
-        Ok(Err(limits.passed(status, is_late, &message).map_or(Ended::Early(status), Ended::Over)))
+        Ok(Outcome { limits, status: child.wait()?, is_late, answer, message })
     }
 
     fn start(&self) -> io::Result<Child> {
@@ -197,19 +185,36 @@ impl Limits {
             seconds: SECONDS + bytes.div_ceil(1_000_000) * SECONDS_PER_MEGABYTE,
         }
     }
+}
 
-    /// Returns which limit a child passed that ended early.
-    fn passed(self, status: ExitStatus, is_late: bool, message: &str) -> Option<String> {
+impl Outcome {
+    /// Returns the layer, or why there is none. `name` is the format in words.
+    fn layer(self, name: &'static str) -> Result<Layer, Skip> {
+        if self.status.success() {
+            let read: Result<Layer, Refused> =
+                serde_json::from_slice(&self.answer).map_err(|error| Skip::Unreadable(error.into()))?;
+            return read.map_err(|refused| refused.into_skip(name));
+        }
+        Err(self.passed().map_or_else(
+            || Skip::Malformed {
+                format: name,
+                problem: format!("the process that read it ended with {}", self.status),
+            },
+            |limit| Skip::Limit { limit },
+        ))
+    }
+
+    /// Returns the limit that a child passed that ended early.
+    fn passed(&self) -> Option<String> {
         #[cfg(unix)]
-        let is_over_time = std::os::unix::process::ExitStatusExt::signal(&status)
+        let is_over_time = std::os::unix::process::ExitStatusExt::signal(&self.status)
             .is_some_and(|signal| signal == rustix::process::Signal::XCPU.as_raw());
         #[cfg(not(unix))]
         let is_over_time = false;
-        let _ = status;
-        if message.contains("memory allocation") {
-            return Some(format!("{} MB of memory", self.memory >> 20));
+        if self.message.contains("memory allocation") {
+            return Some(format!("{} MB of memory", self.limits.memory >> 20));
         }
-        (is_over_time || is_late).then(|| format!("{} s of processor time", self.seconds))
+        (is_over_time || self.is_late).then(|| format!("{} s of processor time", self.limits.seconds))
     }
 }
 
@@ -241,6 +246,17 @@ impl From<Skip> for Refused {
             Skip::NoText { pictures } => Self::NoText { pictures },
             Skip::Growth { limit } => Self::Growth { limit },
             other => Self::Malformed { problem: other.to_string() },
+        }
+    }
+}
+
+impl Refused {
+    fn into_skip(self, format: &'static str) -> Skip {
+        match self {
+            Self::Malformed { problem } => Skip::Malformed { format, problem },
+            Self::Encrypted => Skip::Encrypted,
+            Self::NoText { pictures } => Skip::NoText { pictures },
+            Self::Growth { limit } => Skip::Growth { limit },
         }
     }
 }

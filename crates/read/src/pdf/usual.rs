@@ -52,10 +52,8 @@ impl Usual {
                 inside.insert(bare);
             }
         }
-        let is_compound = |(before, after): &(&str, &str)| inside.contains(&whole(before, after));
-        let is_word = |(before, after): &(&str, &str)| inside.contains(&joined(before, after));
-        let compounds = cut.iter().filter(|cut| is_compound(cut)).count();
-        let compounds = compounds >= LEAST && compounds > cut.iter().filter(|cut| is_word(cut)).count();
+        let known = |between| cut.iter().filter(|cut| inside.contains(&whole(cut.0, between, cut.1))).count();
+        let compounds = known("-") >= LEAST && known("-") > known("");
         // Sizes that differ by rounding are one.
         let weight = |size: u32| -> usize { (size - 1..=size + 1).filter_map(|size| sizes.get(&size)).sum() };
         let body = sizes.keys().filter(|size| **size > 0).max_by(|a, b| weight(**a).cmp(&weight(**b)).then(b.cmp(a)));
@@ -67,18 +65,14 @@ impl Usual {
     /// or it does not have it without, and what it cuts elsewhere are compounds. `before` ends with the hyphen.
     pub(super) fn keeps_hyphen(&self, before: &str, after: &str) -> bool {
         let before = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-        self.words.contains(&whole(before, after)) || self.compounds && !self.words.contains(&joined(before, after))
+        let has = |between| self.words.contains(&whole(before, between, after));
+        has("-") || self.compounds && !has("")
     }
 }
 
-/// Returns a word that was cut at its hyphen, with it, in lower case.
-fn whole(before: &str, after: &str) -> String {
-    format!("{}-{after}", bare(before)).trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
-}
-
-/// Returns the same word without its hyphen.
-fn joined(before: &str, after: &str) -> String {
-    format!("{}{after}", bare(before)).trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+/// Returns a word that was cut, in lower case, with this between its parts: a hyphen or nothing.
+fn whole(before: &str, between: &str, after: &str) -> String {
+    format!("{}{between}{after}", bare(before)).trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
 /// Returns a word without punctuation at its ends.
