@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -158,6 +159,7 @@ def index(corpus: Path, dataset: Path, *flags: str | Path) -> Run:
 WORD = re.compile(r"[^\W_]+")
 
 
+@functools.cache
 def pandoc() -> str:
     """Returns pandoc: that of the environment, otherwise of the system."""
     found = sorted(PYTHON.parents[1].glob("lib/python*/site-packages/pypandoc/files/pandoc"))
