@@ -107,7 +107,9 @@ pub(crate) fn mutations(samples: &[&str], count: u64, mut read: impl FnMut(&[u8]
             let start = below(text.len());
             let end = (start + below(20)).min(text.len());
             let at = below(text.len());
-            match below(4) {
+            match below(5) {
+                // Characters of two, three and four bytes.
+                4 => drop(text.splice(at..at, "\u{e9}\u{7b2c}\u{1d11e}".bytes())),
                 0 => drop(text.drain(start..end)),
                 1 => drop(text.splice(at..at, text[start..end].to_vec())),
                 2 => text.truncate(start.max(1)),

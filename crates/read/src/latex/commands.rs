@@ -470,18 +470,14 @@ impl Reader<'_> {
         };
         // One note stands behind the keys; of two, the first stands before them.
         let (before, behind) = if second.is_some() { (first, second) } else { (None, first) };
-        let note = |note: Option<Inline>| note.filter(|note| !note.is_blank());
+        let (before, behind) = (before.unwrap_or_default(), behind.unwrap_or_default());
         let out = self.out();
         out.write("[");
-        if let Some(before) = note(before) {
-            out.append(&before);
-            out.write(" ");
-        }
+        out.append(&before);
+        out.write(if before.is_blank() { "" } else { " " });
         out.append(&keys);
-        if let Some(behind) = note(behind) {
-            out.write(", ");
-            out.append(&behind);
-        }
+        out.write(if behind.is_blank() { "" } else { ", " });
+        out.append(&behind);
         out.write("]");
     }
 

@@ -250,10 +250,12 @@ impl Reader<'_> {
                 reader.writer.open_item(":");
             }),
         }
-        if let Some(term) = term.filter(|term| list.mark != ListMark::Term && !term.is_blank()) {
+        if let Some(term) = term.filter(|_| list.mark != ListMark::Term) {
             let out = self.out();
             out.append(&term);
-            out.write(" ");
+            if !term.is_blank() {
+                out.write(" ");
+            }
         }
     }
 
@@ -325,6 +327,8 @@ impl Reader<'_> {
             let row = std::mem::take(&mut table.row);
             if !row.iter().all(Inline::is_blank) {
                 table.rows.push(row);
+            } else {
+                self.count_blank(&row);
             }
         }
     }
@@ -334,15 +338,24 @@ impl Reader<'_> {
         table.row.push(cell);
         if !table.row.iter().all(Inline::is_blank) {
             table.rows.push(table.row);
+        } else {
+            self.count_blank(&table.row);
         }
         if self.is_inside() {
-            for cell in table.rows.iter().flatten().filter(|cell| !cell.is_blank()) {
-                self.space();
+            for cell in table.rows.iter().flatten() {
+                if !cell.is_blank() {
+                    self.space();
+                }
                 self.out().append(cell);
             }
         } else {
             self.block(|reader| reader.writer.table(&table.rows));
         }
+    }
+
+    /// Counts what is not seen of texts that are not written.
+    pub(super) fn count_blank(&mut self, texts: &[Inline]) {
+        texts.iter().for_each(|text| self.writer.paragraph(text));
     }
 
     /// Returns where an environment ends.

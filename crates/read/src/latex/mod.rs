@@ -136,7 +136,7 @@ impl<'r> Reader<'r> {
 
     /// Counts the next bytes as markup.
     fn skip(&mut self, len: usize) {
-        let end = (self.at + len).min(self.text.len());
+        let end = self.text.ceil_char_boundary((self.at + len).min(self.text.len()));
         let text = self.text;
         self.markup(text.get(self.at..end).unwrap_or_default());
         self.at = end;
@@ -170,7 +170,8 @@ impl<'r> Reader<'r> {
                         b'}' => depth = depth.saturating_sub(1),
                         _ => {}
                     }
-                    let len = rest[1..].find(['%', '\\', '{', '}']).map_or(rest.len(), |len| len + 1);
+                    let first = rest.ceil_char_boundary(1);
+                    let len = rest[first..].find(['%', '\\', '{', '}']).map_or(rest.len(), |len| len + first);
                     self.skip(len.min(body - self.at));
                 }
             }

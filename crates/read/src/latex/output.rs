@@ -76,8 +76,16 @@ impl Reader<'_> {
         self.skip(1);
         if self.too_deep > 0 {
             self.too_deep -= 1;
-        } else if matches!(self.frames.last(), Some(Frame::Group(_))) {
+        } else if let Some(Frame::Group(group)) = self.frames.last() {
+            // Only behind the brace of a group is the next argument: what ends it otherwise has braces of its own.
+            let (is_argument, is_first) = (matches!(group, Group::Argument), matches!(group, Group::First));
             self.close_frame();
+            if is_argument && self.rest().starts_with('{') {
+                self.space();
+                self.open_group(Group::Argument);
+            } else if is_first {
+                self.raw_argument();
+            }
         }
     }
 
@@ -89,18 +97,7 @@ impl Reader<'_> {
             None => return,
         };
         match group {
-            Group::Plain => return,
-            Group::Argument => {
-                if self.rest().starts_with('{') {
-                    self.space();
-                    self.open_group(Group::Argument);
-                }
-                return;
-            }
-            Group::First => {
-                self.raw_argument();
-                return;
-            }
+            Group::Plain | Group::Argument | Group::First => return,
             Group::Mark(mark, start) => return self.out().end_mark(mark, start),
             Group::Raised(start) => return self.out().raise(start),
             Group::Link(_) => return self.out().end_link(),
@@ -115,7 +112,9 @@ impl Reader<'_> {
                 if in_code { out.append(&text) } else { out.code(&text) }
             }
             Group::Footnote(label) => {
-                if !text.is_blank() {
+                if text.is_blank() {
+                    self.count_blank(&[text]);
+                } else {
                     self.out().write(&format!("[^{label}]"));
                     self.notes.push((label, text));
                 }

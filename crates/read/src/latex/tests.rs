@@ -185,3 +185,12 @@ fn a_power_is_written_with_a_caret() {
     );
     reads("a\\textsuperscript{2\n\nb} c\n", "a^2\n\nb c\n");
 }
+
+#[test]
+fn an_argument_ends_with_its_brace() {
+    reads("\\m{a}{b} c\n", "a b c\n");
+    // A section ends what an unknown command opened; its title is no argument of that.
+    reads("\\m{\\section{Title} text\n", "# Title\n\ntext\n");
+    counted("\\m{\\section{\u{7b2c}\u{4e00}\u{689d}");
+    counted("\\texorpdfstring{\\section{\u{7b2c}} \u{4e00}\u{689d}");
+}
