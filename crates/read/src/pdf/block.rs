@@ -1,12 +1,10 @@
 //! Makes blocks of the lines of a region: paragraphs, items, code, tables, lists of contents.
 
 use super::about::Outline;
-use super::line::{Line, Piece, median};
+use super::frame::Frame;
+use super::line::{Line, median};
+use super::table::Table;
 use super::usual::Usual;
-use super::word::Word;
-
-/// Columns that a table may have.
-const MAX_COLUMNS: usize = 64;
 
 /// A block of a document.
 #[derive(Debug)]
@@ -32,21 +30,9 @@ pub(super) enum Kind {
     Code,
     /// Lines that stay lines, such as those of a list of contents.
     Lines,
-    Table(Vec<Vec<Cell>>),
+    Table(Table),
     Heading(u8),
 }
-
-/// The lines of a cell.
-#[derive(Debug, Default)]
-pub(super) struct Cell(pub(super) Vec<Vec<Word>>);
-
-impl PartialEq for Cell {
-    fn eq(&self, _: &Self) -> bool {
-        false
-    }
-}
-
-impl Eq for Cell {}
 
 impl Block {
     pub(super) fn size(&self) -> f32 {
@@ -59,7 +45,7 @@ impl Block {
 }
 
 /// Makes blocks of the lines of a region.
-pub(super) fn blocks(lines: &[Line], page: u32, usual: &Usual, outline: &Outline) -> Vec<Block> {
+pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual, outline: &Outline) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut text: Vec<Line> = Vec::new();
     let new = |kind, lines| Block { kind, pages: (page, page), lines, first: false, aside: false, right: 0.0 };
@@ -69,6 +55,8 @@ pub(super) fn blocks(lines: &[Line], page: u32, usual: &Usual, outline: &Outline
         let is_code = |line: &Line| line.look.mono && !usual.mono && line.size < 1.15 * usual.body;
         let (kind, len) = if let Some(len) = contents(rest) {
             (Kind::Lines, len)
+        } else if let Some((table, len)) = Table::ruled(rest, frames, at == 0) {
+            (Kind::Table(table), len)
         } else if is_code(&rest[0]) {
             let gap = |len: usize| rest[len].y - rest[len - 1].y < 3.0 * rest[len].size;
             let mut len = 1;
@@ -76,8 +64,8 @@ pub(super) fn blocks(lines: &[Line], page: u32, usual: &Usual, outline: &Outline
                 len += 1;
             }
             (Kind::Code, len)
-        } else if let Some((rows, len)) = table(rest) {
-            (Kind::Table(rows), len)
+        } else if let Some((table, len)) = Table::aligned(rest) {
+            (Kind::Table(table), len)
         } else {
             text.push(lines[at].clone());
             at += 1;
@@ -115,104 +103,6 @@ fn contents(lines: &[Line]) -> Option<usize> {
         len += 1;
     }
     (leaders >= 2 && leaders * 3 >= len).then_some(len)
-}
-
-/// Returns the rows of a table at the start, and how many lines they are.
-fn table(lines: &[Line]) -> Option<(Vec<Vec<Cell>>, usize)> {
-    if lines[0].pieces.len() < 2 {
-        return None;
-    }
-    let mut len = 1;
-    while len < lines.len() {
-        let (line, before) = (&lines[len], &lines[len - 1]);
-        let down = line.y - before.y;
-        let near = if line.pieces.len() > 1 { 3.2 } else { 1.6 };
-        if down > near * line.size.max(before.size) || line.look.mono != lines[0].look.mono {
-            break;
-        }
-        len += 1;
-    }
-    let run = &lines[..len];
-    let counts = run.iter().map(|line| line.pieces.len()).filter(|count| *count > 1);
-    let mut seen = std::collections::BTreeMap::<usize, usize>::new();
-    counts.for_each(|count| *seen.entry(count).or_default() += 1);
-    let (usual, _) = seen.iter().max_by(|a, b| a.1.cmp(b.1).then(a.0.cmp(b.0)))?;
-    let columns = columns(run.iter().filter(|line| line.pieces.len() == *usual).flat_map(|line| &line.pieces));
-    if columns.len() < 2 || columns.len() > MAX_COLUMNS {
-        return None;
-    }
-    // A line in one piece over several columns is text again.
-    let spans = |piece: &Piece| columns.iter().filter(|column| piece.x() < column.1 && piece.end() > column.0).count();
-    let text = run.iter().position(|line| line.pieces.len() == 1 && line.pieces.iter().any(|piece| spans(piece) > 1));
-    let mut len = text.unwrap_or(run.len());
-    while len > 0 && run[len - 1].pieces.len() == 1 && of(&run[len - 1].pieces[0], &columns) == 0 {
-        len -= 1;
-    }
-    let run = &run[..len];
-    let full: Vec<&Line> = run.iter().filter(|line| line.pieces.len() > 1).collect();
-    let first = |line: &&&Line| {
-        line.pieces[0].words.len() == 1 && line.pieces[0].words.first().is_some_and(|word| mark(&word.text).is_some())
-    };
-    if full.len() < 2 || full.iter().filter(first).count() * 2 > full.len() {
-        return None;
-    }
-    let used = |column: usize| {
-        full.iter().filter(|line| line.pieces.iter().any(|piece| of(piece, &columns) == column)).count()
-    };
-    if (0..columns.len()).filter(|column| used(*column) >= 2).count() < 2 {
-        return None;
-    }
-    if full.len() == 2 && columns.len() == 2 && run.iter().any(|line| line.words().count() > 12) {
-        return None;
-    }
-    Some((rows(run, &columns), len))
-}
-
-/// Returns where the columns are whose cells are these pieces.
-fn columns<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<(f32, f32)> {
-    let mut all: Vec<(f32, f32)> = pieces.map(|piece| (piece.x(), piece.end())).collect();
-    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let mut columns: Vec<(f32, f32)> = Vec::new();
-    for (x, end) in all {
-        match columns.last_mut() {
-            Some(column) if x < column.1 => column.1 = column.1.max(end),
-            _ => columns.push((x, end)),
-        }
-    }
-    columns
-}
-
-/// Returns the column that has most of a piece, or the nearest one.
-fn of(piece: &Piece, columns: &[(f32, f32)]) -> usize {
-    let (x, end) = (piece.x(), piece.end());
-    let shared = |column: &(f32, f32)| column.1.min(end) - column.0.max(x);
-    let best = columns.iter().enumerate().max_by(|a, b| shared(a.1).total_cmp(&shared(b.1)).then(b.0.cmp(&a.0)));
-    best.map_or(0, |(at, _)| at)
-}
-
-fn rows(lines: &[Line], columns: &[(f32, f32)]) -> Vec<Vec<Cell>> {
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let mut before = f32::NEG_INFINITY;
-    for line in lines {
-        let places: Vec<usize> = line.pieces.iter().map(|piece| of(piece, columns)).collect();
-        // A cell with several lines; the first column has a text in each row.
-        let continues = !places.contains(&0) && line.y - before < 1.5 * line.size;
-        before = line.y;
-        if !continues || rows.is_empty() {
-            rows.push(columns.iter().map(|_| Cell::default()).collect());
-        }
-        let Some(row) = rows.last_mut() else { continue };
-        let mut last = None;
-        for (piece, place) in line.pieces.iter().zip(places) {
-            let cell = &mut row[place].0;
-            match cell.last_mut() {
-                Some(words) if last == Some(place) => words.extend(piece.words.iter().cloned()),
-                _ => cell.push(piece.words.clone()),
-            }
-            last = Some(place);
-        }
-    }
-    rows
 }
 
 /// The mark of an item.

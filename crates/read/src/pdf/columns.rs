@@ -3,10 +3,11 @@
 //! A region is cut where a gutter runs through at least three lines: what is above, the left column, the right column, and
 //! what is below follow each other, and each is cut again. So a heading over both columns does not hide them, and three
 //! columns are two and one. The cells of a table have gutters, too; they are told from columns by their lines, which are
-//! short and stand side by side.
+//! short and stand side by side. No gutter runs through a ruled table.
 
 use std::ops::Range;
 
+use super::frame::Frame;
 use super::line::median;
 use super::word::Word;
 
@@ -17,13 +18,13 @@ const DEPTH: usize = 16;
 const ROWS: usize = 400;
 
 /// Returns the regions of a page, in reading order.
-pub(super) fn regions(words: Vec<Word>) -> Vec<Vec<Word>> {
+pub(super) fn regions(words: Vec<Word>, frames: &[Frame]) -> Vec<Vec<Word>> {
     let mut done = Vec::new();
     let mut open = vec![(words, 0)];
     while let Some((words, depth)) = open.pop() {
         if depth < DEPTH
             && words.len() > 8
-            && let Some(cut) = Cut::find(&words)
+            && let Some(cut) = Cut::find(&words, frames)
         {
             let [above, left, right, below] = cut.parts(words);
             for part in [below, right, left, above] {
@@ -58,8 +59,8 @@ struct Row {
 }
 
 impl Cut {
-    fn find(words: &[Word]) -> Option<Self> {
-        let rows = rows(words);
+    fn find(words: &[Word], frames: &[Frame]) -> Option<Self> {
+        let rows = rows(words, frames);
         if rows.len() > ROWS {
             return None;
         }
@@ -126,7 +127,7 @@ impl Cut {
 }
 
 /// Returns the rows of a region, from the top.
-fn rows(words: &[Word]) -> Vec<Row> {
+fn rows(words: &[Word], frames: &[Frame]) -> Vec<Row> {
     let mut order: Vec<usize> = (0..words.len()).collect();
     order.sort_by(|a, b| words[*a].top().total_cmp(&words[*b].top()).then(a.cmp(b)));
     let mut rows: Vec<Row> = Vec::new();
@@ -142,13 +143,17 @@ fn rows(words: &[Word]) -> Vec<Row> {
         }
     }
     for row in &mut rows {
-        row.words.sort_by(|a, b| words[*a].x.total_cmp(&words[*b].x).then(a.cmp(b)));
+        let beside = frames.iter().filter(|frame| frame.top() < row.bottom && frame.bottom() > row.top);
+        let beside = beside.map(|frame| (frame.left, frame.right));
+        let mut taken: Vec<(f32, f32)> = row.words.iter().map(|word| (words[*word].x, words[*word].end)).collect();
+        taken.extend(beside);
+        taken.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let mut at = f32::NEG_INFINITY;
-        for word in row.words.iter().map(|word| &words[*word]) {
-            if word.x > at && (at == f32::NEG_INFINITY || word.x - at > 3.0) {
-                row.free.push(at..word.x);
+        for (x, end) in taken {
+            if x > at && (at == f32::NEG_INFINITY || x - at > 3.0) {
+                row.free.push(at..x);
             }
-            at = at.max(word.end);
+            at = at.max(end);
         }
         row.free.push(at..f32::INFINITY);
     }
@@ -210,7 +215,7 @@ impl Side {
 
 /// Returns whether the words at both sides of a gutter are columns of text.
 #[expect(clippy::cast_precision_loss, reason = "a page has few lines")]
-fn are_columns<'w, I: Iterator<Item = &'w Word>>(words: impl Fn() -> I, x: f32, size: f32) -> bool {
+pub(super) fn are_columns<'w, I: Iterator<Item = &'w Word>>(words: impl Fn() -> I, x: f32, size: f32) -> bool {
     let middle = |word: &Word| f32::midpoint(word.x, word.end);
     let left = Side::of(words().filter(|word| middle(word) < x));
     let right = Side::of(words().filter(|word| middle(word) >= x));

@@ -1,5 +1,5 @@
-//! Reads the content of pages: each glyph with its text and its place. Only what determines text is interpreted; paths,
-//! colours and pictures are passed over, so they cost nothing.
+//! Reads the content of pages: each glyph with its text and its place, and the straight lines of tables. Only what determines
+//! text is interpreted; colours and pictures are passed over, so they cost nothing.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -7,12 +7,13 @@ use std::rc::Rc;
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Op;
 use hayro_syntax::object::dict::keys;
-use hayro_syntax::object::{Array, Dict, Name, Object, ObjectIdentifier, Stream, String as Bytes};
+use hayro_syntax::object::{Array, Dict, Name, Number, Object, ObjectIdentifier, Stream, String as Bytes};
 use hayro_syntax::page::{Page, Resources};
 use hayro_syntax::xref::XRef;
 
 use super::about::text_of;
 use super::font::{Face, Fonts, Look};
+use super::rule::{Pen, Rule};
 use super::stream::Room;
 
 /// Glyphs that a document may have.
@@ -50,6 +51,16 @@ pub(super) fn then(first: &Matrix, second: &Matrix) -> Matrix {
     ]
 }
 
+/// Returns where a point is on the page.
+#[expect(clippy::cast_possible_truncation, reason = "places on a page are small")]
+fn place(matrix: &Matrix, x: f64, y: f64) -> [f32; 2] {
+    [(matrix[0] * x + matrix[2] * y + matrix[4]) as f32, (matrix[1] * x + matrix[3] * y + matrix[5]) as f32]
+}
+
+fn point(matrix: &Matrix, x: &Number, y: &Number) -> [f32; 2] {
+    place(matrix, x.as_f64(), y.as_f64())
+}
+
 /// A glyph on a page, in a system in which its line runs to the right and y grows downwards.
 #[derive(Debug, Clone)]
 pub(super) struct Glyph {
@@ -68,6 +79,8 @@ pub(super) struct Glyph {
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) glyphs: Vec<Glyph>,
+    /// Straight lines. Each is in the system of the page: x to the right, y down.
+    pub(super) rules: Vec<Rule>,
     /// Text that the file itself marks as headers and footers.
     pub(super) running: String,
     /// Text in layers that are switched off, or outside of the page.
@@ -210,6 +223,7 @@ impl<'a> Interpreter<'a> {
         let mut state = state;
         let (mut saved, mut marked): (Vec<State<'a>>, Vec<Marked>) = (Vec::new(), Vec::new());
         let (mut text, mut line) = (IDENTITY, IDENTITY);
+        let mut pen = Pen::default();
         let closed = closed(content);
         self.cut |= closed.len() < content.len();
         let mut operators = TypedIter::new(closed);
@@ -224,7 +238,7 @@ impl<'a> Interpreter<'a> {
                 Op::SaveState(_) if saved.len() < STATES => saved.push(state.clone()),
                 Op::RestoreState(_) => state = saved.pop().unwrap_or(state),
                 Op::Transform(by) => {
-                    let by = [&by.0, &by.1, &by.2, &by.3, &by.4, &by.5].map(hayro_syntax::object::Number::as_f64);
+                    let by = [&by.0, &by.1, &by.2, &by.3, &by.4, &by.5].map(Number::as_f64);
                     state.matrix = then(&by, &state.matrix);
                 }
                 Op::SetGraphicsState(name) => {
@@ -249,16 +263,34 @@ impl<'a> Interpreter<'a> {
                     }
                 }
                 Op::InlineImage(_) => (self.page.pictures, self.page.drawn) = (true, true),
-                Op::StrokePath(_)
-                | Op::CloseAndStrokePath(_)
-                | Op::FillPathNonZero(_)
-                | Op::FillPathNonZeroCompatibility(_)
-                | Op::FillPathEvenOdd(_)
-                | Op::FillAndStrokeNonZero(_)
+                Op::MoveTo(to) => pen.start(point(&state.matrix, &to.0, &to.1)),
+                Op::LineTo(to) => pen.line(point(&state.matrix, &to.0, &to.1)),
+                Op::CubicTo(by) => pen.curve(point(&state.matrix, &by.4, &by.5)),
+                Op::CubicStartTo(by) => pen.curve(point(&state.matrix, &by.2, &by.3)),
+                Op::CubicEndTo(by) => pen.curve(point(&state.matrix, &by.2, &by.3)),
+                Op::ClosePath(_) => pen.close(),
+                Op::RectPath(by) => {
+                    let [x, y, width, height] = [&by.0, &by.1, &by.2, &by.3].map(Number::as_f64);
+                    let corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)];
+                    pen.rectangle(corners.map(|(x, y)| place(&state.matrix, x, y)));
+                }
+                Op::EndPath(_) => pen.paint(false, false, &mut self.page.rules),
+                Op::StrokePath(_) => self.paint(&mut pen, true, false, is_hidden(&marked)),
+                Op::CloseAndStrokePath(_) => {
+                    pen.close();
+                    self.paint(&mut pen, true, false, is_hidden(&marked));
+                }
+                Op::FillPathNonZero(_) | Op::FillPathNonZeroCompatibility(_) | Op::FillPathEvenOdd(_) => {
+                    self.paint(&mut pen, false, true, is_hidden(&marked));
+                }
+                Op::FillAndStrokeNonZero(_)
                 | Op::FillAndStrokeEvenOdd(_)
                 | Op::CloseFillAndStrokeNonZero(_)
-                | Op::CloseFillAndStrokeEvenOdd(_)
-                | Op::Shading(_) => self.page.drawn = true,
+                | Op::CloseFillAndStrokeEvenOdd(_) => {
+                    pen.close();
+                    self.paint(&mut pen, true, true, is_hidden(&marked));
+                }
+                Op::Shading(_) => self.page.drawn = true,
                 Op::BeginMarkedContent(mark) if marked.len() < STATES => {
                     marked.push(Marked { hidden: is_hidden(&marked), ..self.mark(mark.0, None, resources, &marked) });
                 }
@@ -273,7 +305,7 @@ impl<'a> Interpreter<'a> {
                 }
                 Op::BeginText(_) => (text, line) = (IDENTITY, IDENTITY),
                 Op::SetTextMatrix(to) => {
-                    line = [&to.0, &to.1, &to.2, &to.3, &to.4, &to.5].map(hayro_syntax::object::Number::as_f64);
+                    line = [&to.0, &to.1, &to.2, &to.3, &to.4, &to.5].map(Number::as_f64);
                     text = line;
                 }
                 Op::TextFont(font) => {
@@ -331,6 +363,12 @@ impl<'a> Interpreter<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Paints a path.
+    fn paint(&mut self, pen: &mut Pen, stroke: bool, fill: bool, hidden: bool) {
+        self.page.drawn = true;
+        pen.paint(stroke && !hidden, fill && !hidden, &mut self.page.rules);
     }
 
     /// Reads what is said about marked content.

@@ -13,10 +13,21 @@ const BEFORE: usize = 8;
 /// Widest indentation and gap in code, in characters.
 const MAX_INDENT: usize = 200;
 
-/// Joins paragraphs that go on in the next column or on the next page.
-pub(super) fn join(blocks: Vec<Block>, body: f32) -> Vec<Block> {
+/// Joins paragraphs that go on in the next column or on the next page, and tables. Appends to `repeated` the text of headers
+/// that a table has again on its next page.
+pub(super) fn join(blocks: Vec<Block>, body: f32, repeated: &mut String) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
     for block in blocks {
+        if let Some(before) = joined.last_mut().filter(|before| before.pages.1 + 1 == block.pages.0)
+            && let (Kind::Table(table), Kind::Table(next)) = (&mut before.kind, &block.kind)
+            && block.first
+            && table.is_continued_by(next)
+            && let Kind::Table(next) = block.kind
+        {
+            repeated.push_str(&table.append(next));
+            before.pages.1 = block.pages.1;
+            continue;
+        }
         if block.first && block.kind == Kind::Text && !block.aside {
             let from = joined.len().saturating_sub(BEFORE);
             let before = joined[from..].iter().rposition(|before| {

@@ -19,11 +19,14 @@ mod columns;
 mod content;
 mod flow;
 mod font;
+mod frame;
 mod heading;
 mod line;
 mod page;
+mod rule;
 mod running;
 mod stream;
+mod table;
 mod usual;
 mod word;
 mod write;
@@ -93,7 +96,9 @@ fn document(bytes: Vec<u8>, writer: &mut LayerWriter) -> Result<(), Skip> {
     writer.drop(DropReason::RunningHead, &running);
     let outline = Outline::read(&pdf);
     let blocks = pages.into_iter().flat_map(|page| page.blocks(&usual, &outline)).collect();
-    let mut blocks = flow::join(blocks, usual.body);
+    let mut repeated = String::new();
+    let mut blocks = flow::join(blocks, usual.body, &mut repeated);
+    writer.drop(DropReason::Repeated, &repeated);
     let title = heading::find(&mut blocks, &outline, &usual);
     if writer.about().title.is_none() {
         writer.about().title = title;

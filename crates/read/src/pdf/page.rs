@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::about::{Outline, PageLink};
 use super::block::{self, Block};
 use super::content::Content;
+use super::frame::{self, Frame};
 use super::usual::Usual;
 use super::word::{self, Word};
 use super::{columns, line};
@@ -21,6 +22,8 @@ pub(super) struct PageText {
     pub number: u32,
     /// Words of each direction, that of most text first.
     pub groups: Vec<Vec<Word>>,
+    /// The frames of tables in each direction.
+    pub frames: Vec<Vec<Frame>>,
     /// The ends of the page, in the direction of its text.
     pub top: f32,
     pub bottom: f32,
@@ -40,20 +43,23 @@ impl PageText {
         }
         angles.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let known = |angle: i16| angles.iter().any(|(known, _)| *known == angle);
-        let mut groups: Vec<Vec<Word>> = Vec::new();
+        let (mut groups, mut frames): (Vec<Vec<Word>>, Vec<Vec<Frame>>) = Default::default();
         for (at, (angle, _)) in angles.iter().enumerate() {
             // Directions beyond the limit are read with the first, as they come.
             let own = content.glyphs.iter().filter(|glyph| glyph.angle == *angle || at == 0 && !known(glyph.angle));
-            groups.push(word::words(own, repeated));
+            let words = word::words(own, repeated);
+            if !words.is_empty() {
+                frames.push(frame::frames(content.rules.iter().filter_map(|rule| rule.turned(*angle)), &words));
+                groups.push(words);
+            }
         }
-        groups.retain(|words| !words.is_empty());
         let (top, bottom) = match angles.first().map_or(0, |(angle, _)| *angle) {
             90 => (-width, 0.0),
             180 => (-height, 0.0),
             270 => (0.0, width),
             _ => (0.0, height),
         };
-        Self { number, groups, top, bottom }
+        Self { number, groups, frames, top, bottom }
     }
 
     /// Gives the words under a link its number.
@@ -88,9 +94,9 @@ impl PageText {
 
     pub(super) fn blocks(self, usual: &Usual, outline: &Outline) -> Vec<Block> {
         let mut blocks = Vec::new();
-        for (at, words) in self.groups.into_iter().enumerate() {
-            for region in columns::regions(words) {
-                let mut found = block::blocks(&line::lines(region), self.number, usual, outline);
+        for (at, (words, frames)) in self.groups.into_iter().zip(&self.frames).enumerate() {
+            for region in columns::regions(words, frames) {
+                let mut found = block::blocks(&line::lines(region), frames, self.number, usual, outline);
                 for block in &mut found {
                     block.aside = at > 0;
                 }

@@ -158,6 +158,166 @@ fn cells_stay_in_rows() {
     );
 }
 
+/// Cells of a table, each with its lines, in the middle of the height of its row. Columns are 130 wide, from 50 on.
+fn row(top: u32, height: u32, cells: &[&[&str]]) -> String {
+    let cell = |(column, lines): (u32, &&[&str])| {
+        let first = top + height / 2 - 6 * u32::try_from(lines.len()).unwrap() + 10;
+        self::lines(55 + 130 * column, first, lines)
+    };
+    (0..).zip(cells).map(cell).collect()
+}
+
+/// A line that is drawn in parts, one for each of three columns.
+fn parts(y: u32) -> String {
+    (0..3).map(|column| format!("{} {} m {} {1} l S\n", 50 + 130 * column, 800 - y, 180 + 130 * column)).collect()
+}
+
+/// The same line in one piece, as a thin area.
+fn bar(y: u32) -> String {
+    format!("50 {} 390 0.4 re f\n", 800 - y)
+}
+
+const ROWS: [(u32, u32, [&[&str]; 3]); 4] = [
+    (100, 20, [&["Role"], &["May"], &["Since"]]),
+    (120, 44, [&["operator"], &["start and stop plans", "of all machines, and", "read the logs"], &["4.0"]]),
+    (164, 32, [&["administrator of", "a vault"], &["change all"], &["3.0"]]),
+    (196, 20, [&["viewer"], &["read"], &["3.1"]]),
+];
+
+const TABLE: &str = "| Role | May | Since |\n| --- | --- | --- |\n| operator | start and stop plans of all machines, and read the logs | 4.0 |\n| administrator of a vault | change all | 3.0 |\n| viewer | read | 3.1 |\n";
+
+fn cells() -> String {
+    ROWS.iter().map(|(top, height, cells)| row(*top, *height, cells)).collect()
+}
+
+#[test]
+fn rows_of_a_ruled_table_have_cells_with_several_lines() {
+    let around = |table: &str| {
+        let before = lines(50, 60, &["Some text before the table, on a line of its own that is long enough."]);
+        one(&format!(
+            "{before}{table}{}",
+            lines(50, 240, &["Some text after the table, with many words that are here."])
+        ))
+    };
+    let all = |line: fn(u32) -> String, heights: &[u32]| heights.iter().map(|y| line(*y)).collect::<String>();
+    // A grid; lines around the header and below the last row, in parts and whole, as booktabs draws them.
+    let grid = format!(
+        "{}{}",
+        all(parts, &[100, 120, 164, 196, 216]),
+        (0..4).map(|column| format!("{} 700 m {0} 584 l S\n", 50 + 130 * column)).collect::<String>()
+    );
+    for lines in [grid, all(parts, &[100, 120, 216]), all(bar, &[100, 120, 216])] {
+        let text = around(&format!("{lines}{}", cells())).text;
+        let table = format!(
+            "Some text before the table, on a line of its own that is long enough.\n\n{TABLE}\nSome text after"
+        );
+        assert!(text.starts_with(&table), "{text}");
+    }
+}
+
+#[test]
+fn a_table_goes_on_on_the_next_page_under_its_header() {
+    let (header, rest) = (row(50, 20, &ROWS[0].2), row(70, 20, &[&["auditor"], &["read the logs"], &["4.1"]]));
+    let first = format!("{}{}{}", parts(100), parts(120), cells());
+    let second = format!("{}{}{}{header}{rest}", parts(50), parts(70), parts(90));
+    let layer = many(&[first.clone(), second]);
+    assert_eq!(layer.text, format!("{TABLE}| auditor | read the logs | 4.1 |\n"));
+    assert_eq!(dropped(&layer, DropReason::Repeated), 12, "the header again");
+    assert_eq!(places(&layer)[0].0, "pp. 1–2");
+    // Without its header, by its columns.
+    let layer = many(&[first.clone(), format!("{}{}{}", parts(70), parts(90), rest)]);
+    assert!(layer.text.ends_with("| viewer | read | 3.1 |\n| auditor | read the logs | 4.1 |\n"), "{}", layer.text);
+    // Below a heading, it is another table.
+    let heading = at("B", 16, 50, 30, "Another Table");
+    let layer = many(&[first, format!("{heading}{}{}{}{header}{rest}", parts(50), parts(70), parts(90))]);
+    assert!(layer.text.contains("# Another Table\n\n| Role |"), "{}", layer.text);
+}
+
+#[test]
+fn tables_with_the_same_ends_are_not_one() {
+    let text = lines(
+        50,
+        240,
+        &["A text between two tables goes from one end of the tables to the", "other one, over all columns."],
+    );
+    let second: String =
+        [row(270, 20, &[&["Name"], &["Size"], &["Price"]]), row(290, 20, &[&["Apple"], &["3"], &["0.50"]])].concat();
+    for line in [parts, bar] {
+        let all: String = [100, 120, 216, 270, 290, 310].into_iter().map(line).collect();
+        let layer = one(&format!("{all}{}{text}{second}", cells()));
+        let tables = format!(
+            "{TABLE}\nA text between two tables goes from one end of the tables to the other one, over all columns.\n\n| Name | Size | Price |\n"
+        );
+        assert!(layer.text.starts_with(&tables), "{}", layer.text);
+    }
+}
+
+#[test]
+fn lines_around_text_make_no_table() {
+    let columns = format!("{}{}", lines(50, 100, &LEFT), lines(320, 100, &RIGHT));
+    let rules = "50 720 m 560 720 l S 50 620 m 560 620 l S\n";
+    assert_eq!(one(&format!("{rules}{columns}")).text.trim(), [LEFT, RIGHT].concat().join(" "));
+    let code = format!(
+        "{}{}{}50 {} 400 60 re S\n",
+        at("C", 10, 60, 100, "let a  = 1;  // one"),
+        at("C", 10, 60, 112, "let bc = 2;  // two"),
+        at("C", 10, 60, 124, "let d  = 3;  // three"),
+        660
+    );
+    let text = lines(
+        50,
+        300,
+        &[
+            "Most of this page is a text of the usual font that goes on over some lines and is",
+            "long enough to be what most of it is, as it has more letters than the code above has.",
+        ],
+    );
+    let layer = one(&format!("{code}{text}"));
+    assert!(layer.text.starts_with("```\nlet a  = 1;  // one\nlet bc = 2;  // two\n"), "{}", layer.text);
+}
+
+#[test]
+fn rows_without_lines_between_them_are_told_by_their_distance() {
+    let table: [(u32, [&str; 3]); 7] = [
+        (100, ["Role", "May", "Since"]),
+        (118, ["operator of", "start and stop", "4.0"]),
+        (130, ["the night", "plans, and", ""]),
+        (142, ["", "read logs", ""]),
+        (160, ["viewer", "read", "3.1"]),
+        (178, ["administrator", "change all", "3.0"]),
+        (190, ["of the vault", "", ""]),
+    ];
+    let cells = table.iter().flat_map(|(y, cells)| {
+        let cells = (0..).zip(cells).filter(|(_, cell)| !cell.is_empty());
+        cells.map(|(column, cell)| at("F", 10, 50 + 120 * column, *y, cell))
+    });
+    let before = lines(50, 60, &["Some text before the table, on a line."]);
+    let text = one(&format!("{before}{}", cells.collect::<String>())).text;
+    let rows = [
+        "| Role | May | Since |",
+        "| --- | --- | --- |",
+        "| operator of the night | start and stop plans, and read logs | 4.0 |",
+        "| viewer | read | 3.1 |",
+        "| administrator of the vault | change all | 3.0 |\n",
+    ];
+    assert!(text.ends_with(&rows.join("\n")), "{text}");
+    // Rows of one line each in groups stay rows: a line of a cell is as wide as it can be.
+    let grouped = [(100, "ls"), (112, "cd"), (124, "mkdir"), (142, "cat"), (154, "less"), (166, "head")];
+    let grouped = grouped.iter().flat_map(|(y, name)| {
+        [at("F", 10, 50, *y, name), at("F", 10, 170, *y, "does what it says"), at("F", 10, 330, *y, "")]
+    });
+    assert_eq!(one(&grouped.collect::<String>()).text.lines().count(), 7);
+}
+
+#[test]
+fn very_many_lines_take_linear_time() {
+    let rules: String =
+        (0..60_000).map(|at| format!("{} {} m {} {1} l S\n", at % 97, at % 731, at % 97 + 400)).collect();
+    let start = std::time::Instant::now();
+    one(&format!("{rules}{}{}", cells(), lines(50, 300, &LEFT)));
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
 #[test]
 fn headings_are_larger_or_bold() {
     let text = |y| lines(50, y, &["Some text of the usual size that is", "long enough to be most of the page."]);

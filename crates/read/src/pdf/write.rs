@@ -39,8 +39,8 @@ pub(super) fn write(blocks: &[Block], text: &Text<'_>, writer: &mut LayerWriter)
                 let lines = text.lines(&block.lines, writer);
                 writer.paragraph(&lines);
             }
-            Kind::Table(rows) => {
-                let rows = rows.iter().map(|row| row.iter().map(|cell| text.cell(&cell.0, writer)).collect());
+            Kind::Table(table) => {
+                let rows = table.rows.iter().map(|row| row.iter().map(|cell| text.cell(&cell.0, writer)).collect());
                 let rows: Vec<Vec<Inline>> = rows.collect();
                 writer.table(&rows);
             }
