@@ -113,7 +113,9 @@ def convert(page: Path, format: str, to: Path) -> str:
         return ""
     if format == "pdf":
         source = Path(str(to).replace("/pdf/", "/html/")).with_suffix(".html")
-        command = [str(PYTHON.parent / "weasyprint"), "-q", str(source), str(to)]
+        # A PDF has whole addresses. Those of files here are longer than those of pages mostly are.
+        base = "http://d/" + str(to).split("/pdf/corpus/")[1].replace(".pdf", ".html")
+        command = [str(PYTHON.parent / "weasyprint"), "-q", "-u", base, str(source), str(to)]
     else:
         filter_file = OUT / f"links-{format}.lua"
         wrap = "none" if format == "unwrapped" else "preserve"
@@ -435,7 +437,7 @@ def main() -> None:
             result.flat = compare(format, flat or theirs, theirs).share
             if format in READERS:
                 result.pandoc = compare(format, ours, read_back(name, format), ".md").share
-            if scored:
+            if scored and format not in CONTROLS:
                 result.labels = map_labels(queries, format, theirs, place_of / "queries.jsonl")
                 result.evidence = evidence(place_of, most)
             results.append(result)

@@ -325,10 +325,10 @@ impl Reader<'_> {
         self.end_cell();
         if let Some(table) = self.table() {
             let row = std::mem::take(&mut table.row);
-            if !row.iter().all(Inline::is_blank) {
-                table.rows.push(row);
-            } else {
+            if row.iter().all(Inline::is_blank) {
                 self.count_blank(&row);
+            } else {
+                table.rows.push(row);
             }
         }
     }
@@ -336,10 +336,10 @@ impl Reader<'_> {
     fn end_table(&mut self, mut table: Table) {
         let cell = if self.is_inside() { self.outs.pop().unwrap_or_default() } else { Inline::new() };
         table.row.push(cell);
-        if !table.row.iter().all(Inline::is_blank) {
-            table.rows.push(table.row);
-        } else {
+        if table.row.iter().all(Inline::is_blank) {
             self.count_blank(&table.row);
+        } else {
+            table.rows.push(table.row);
         }
         if self.is_inside() {
             for cell in table.rows.iter().flatten() {
@@ -355,7 +355,9 @@ impl Reader<'_> {
 
     /// Counts what is not seen of texts that are not written.
     pub(super) fn count_blank(&mut self, texts: &[Inline]) {
-        texts.iter().for_each(|text| self.writer.paragraph(text));
+        for text in texts {
+            self.writer.paragraph(text);
+        }
     }
 
     /// Returns where an environment ends.

@@ -108,14 +108,14 @@ impl Text<'_> {
     fn flow(&self, lines: &[Vec<&Word>], writer: &mut LayerWriter) -> Inline {
         let mut text = Inline::new();
         let mut link = 0;
-        // A hyphen at the end of the last line, which is not written yet.
-        let mut hyphen = false;
+        // Whether a hyphen at the end of the last line, which is not written yet, is of a typewriter.
+        let mut hyphen = None;
         for (number, line) in lines.iter().enumerate() {
             for (at, word) in line.iter().enumerate() {
                 let mut space = !text.as_str().is_empty();
-                if std::mem::take(&mut hyphen) {
+                if let Some(mono) = hyphen.take() {
                     let lower = word.text.starts_with(char::is_lowercase);
-                    if lower && !self.usual.keeps_hyphen(&format!("{}-", text.as_str()), &word.text) {
+                    if lower && !self.usual.keeps_hyphen(&format!("{}-", text.as_str()), &word.text, mono) {
                         writer.drop(DropReason::Markup, "-");
                     } else {
                         text.write("-");
@@ -158,16 +158,19 @@ impl Text<'_> {
                         continue;
                     }
                 }
-                match word.text.strip_suffix(['-', '‐']).filter(|rest| last && rest.ends_with(char::is_alphabetic)) {
+                // Nobody hyphenates names in code.
+                let may_cut = last && (!word.look.mono || self.usual.mono);
+                match word.text.strip_suffix(['-', '‐']).filter(|rest| may_cut && rest.ends_with(char::is_alphabetic))
+                {
                     Some(rest) => {
                         write(&mut text, rest, word.raised);
-                        hyphen = true;
+                        hyphen = Some(word.look.mono);
                     }
                     None => write(&mut text, &word.text, word.raised),
                 }
             }
         }
-        if hyphen {
+        if hyphen.is_some() {
             text.write("-");
         }
         if link > 0 {

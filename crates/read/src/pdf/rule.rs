@@ -1,6 +1,6 @@
 //! The straight lines that a page draws, by which ruled tables are found.
 
-/// Thickest line, in points. What is thicker is an area.
+/// Thickest line, in points. Thicker ones are areas.
 const THICK: f32 = 3.0;
 
 /// Shortest line, in points. Shorter ones are dashes, bars of fractions and parts of pictures.

@@ -201,7 +201,7 @@ fn of(piece: &Piece, columns: &[(f32, f32)]) -> usize {
     best.map_or(0, |(at, _)| at)
 }
 
-/// What a line has in a column.
+/// The words of a line in a column.
 struct Part {
     column: usize,
     words: Vec<Word>,
@@ -299,14 +299,20 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
             let short = group.iter().filter(|parts| parts.len() < used.len()).count();
             all += end - start;
             shorter += short;
-            if short > 0 && is_row(group, widest) {
-                found.push(start + 1..end);
+            if short > 0 {
+                found.push((start + 1..end, is_row(group, widest), is_row(group, &vec![0.0; widest.len()])));
             }
         }
         start = end;
     }
     if (groups > 1 || drawn) && shorter * 5 >= all * 2 {
-        found.into_iter().for_each(|lines| goes_on[lines].fill(true));
+        // If most are rows, so are those in which a line ended early.
+        let sure = found.iter().filter(|(_, sure, _)| *sure).count();
+        let most = sure * 3 >= found.len() * 2;
+        found.retain(|(_, sure, possible)| *sure || most && *possible);
+        for (lines, ..) in found {
+            goes_on[lines].fill(true);
+        }
     }
     goes_on
 }

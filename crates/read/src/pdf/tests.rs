@@ -398,6 +398,15 @@ fn a_document_that_cuts_only_compounds_keeps_their_hyphens() {
 }
 
 #[test]
+fn names_in_code_keep_their_hyphens() {
+    let word = at("F", 10, 100, 100, "starts with config-");
+    let code = at("C", 10, 200, 100, "larder-");
+    let second = format!("{}{}", at("C", 10, 50, 112, "agent"), at("F", 10, 90, 112, "on it and so on."));
+    let layer = one(&format!("{}{word}{code}{second}", at("F", 10, 50, 100, "It")));
+    assert!(layer.text.contains("larder-agent on it"), "{}", layer.text);
+}
+
+#[test]
 fn a_paragraph_over_two_pages_names_both() {
     let layer = many(&[lines(50, 700, &LEFT), lines(50, 60, &RIGHT)]);
     assert_eq!(places(&layer), [("pp. 1–2", &*[LEFT, RIGHT].concat().join(" "))]);
