@@ -2,10 +2,9 @@
 //! other. Each may consist of parts, one for each cell; the vertical lines and the ends of the parts are the borders of
 //! columns.
 
-use super::columns;
+use super::gutter;
 use super::line::median;
 use super::rule::Rule;
-use super::table::MAX_COLUMNS;
 use super::word::Word;
 
 /// Ends of lines that are the same, in points.
@@ -26,6 +25,9 @@ const GUTTER: f32 = 0.5;
 
 /// Widest space between words, in sizes of the font.
 const SPACE: f32 = 0.4;
+
+/// Columns that a table may have.
+pub(super) const MAX_COLUMNS: usize = 64;
 
 /// Tallest space without text in a table, in points.
 const MAX_EMPTY: f32 = 40.0;
@@ -117,7 +119,7 @@ impl Frame {
         if self.borders.is_empty() {
             self.borders = gutters(&words);
             let size = median(words.iter().map(|word| word.size));
-            let is_text = |x: &f32| columns::are_columns(|| words.iter().copied(), *x, size);
+            let is_text = |x: &f32| gutter::parts_text(|| words.iter().copied(), *x, size);
             let lines = by_line(&words);
             let code = lines.iter().filter(|line| is_code(line)).count();
             if self.borders.iter().any(is_text) || code * 5 > lines.len() * 2 {

@@ -7,8 +7,8 @@
 //! moves text, with limits. `pdf-inspector` gives text with its places, too, but it is much larger, and it is known to
 //! lose the body of complex pages (its issue 210); it was not measured again.
 //!
-//! Everything else is ours: words by gaps ([`word`]), the reading order by gutters ([`columns`]), lines ([`line`]),
-//! paragraphs, items and code ([`block`]), tables by the lines that are drawn and by aligned cells ([`rule`], [`frame`],
+//! Everything else is ours: words by gaps ([`word`]), the reading order by gutters ([`columns`], [`gutter`]), lines
+//! ([`line`]), paragraphs, items and code ([`block`], [`mark`]), tables by the lines that are drawn and by aligned cells ([`rule`], [`frame`],
 //! [`table`]), running heads ([`running`]), headings ([`heading`]), hyphens, paragraphs and tables over several pages
 //! ([`flow`]).
 //!
@@ -21,8 +21,10 @@ mod content;
 mod flow;
 mod font;
 mod frame;
+mod gutter;
 mod heading;
 mod line;
+mod mark;
 mod page;
 mod rule;
 mod running;

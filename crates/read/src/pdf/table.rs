@@ -6,16 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::mark;
-use super::frame::Frame;
+use super::frame::{Frame, MAX_COLUMNS};
 use super::line::{Line, Piece, median};
+use super::mark::mark;
 use super::word::Word;
 
 /// Columns at the same place, in points.
 const SAME: f32 = 4.0;
-
-/// Columns that a table may have.
-pub(super) const MAX_COLUMNS: usize = 64;
 
 /// A table.
 #[derive(Debug)]
