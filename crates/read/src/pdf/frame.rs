@@ -33,7 +33,10 @@ pub(super) const MAX_COLUMNS: usize = 64;
 const MAX_EMPTY: f32 = 40.0;
 
 /// Lines with other ends on a page.
-const MAX_FRAMES: usize = 200;
+const MAX_FRAMES: usize = 50;
+
+/// Words in a frame. More are no table of a page.
+const MAX_WORDS: usize = 4000;
 
 /// The lines of a table.
 #[derive(Debug)]
@@ -115,7 +118,10 @@ impl Frame {
     /// them, or of no table: at the top and at the bottom of a page, around code.
     fn tables(mut self, words: &[Word]) -> Vec<Self> {
         let inside = |word: &&Word| self.spans(word.x, word.end) && (self.top()..self.bottom()).contains(&middle(word));
-        let words: Vec<&Word> = words.iter().filter(inside).collect();
+        let words: Vec<&Word> = words.iter().filter(inside).take(MAX_WORDS + 1).collect();
+        if words.len() > MAX_WORDS {
+            return Vec::new();
+        }
         if self.borders.is_empty() {
             self.borders = gutters(&words);
             let size = median(words.iter().map(|word| word.size));

@@ -313,8 +313,10 @@ fn rows_without_lines_between_them_are_told_by_their_distance() {
 fn very_many_lines_take_linear_time() {
     let rules: String =
         (0..60_000).map(|at| format!("{} {} m {} {1} l S\n", at % 97, at % 731, at % 97 + 400)).collect();
+    let words: String = (0..20_000).map(|word| at("F", 4, 50 + word % 50 * 9, 50 + word / 50 % 400, "ab")).collect();
     let start = std::time::Instant::now();
     one(&format!("{rules}{}{}", cells(), lines(50, 300, &LEFT)));
+    one(&format!("{rules}{words}"));
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
