@@ -111,7 +111,7 @@ impl Cut {
     fn parts(&self, words: Vec<Word>) -> [Vec<Word>; 4] {
         let mut parts: [Vec<Word>; 4] = Default::default();
         for word in words {
-            let middle = f32::midpoint(word.top(), word.bottom());
+            let middle = word.middle();
             let part = if middle < self.top {
                 0
             } else if middle > self.bottom {

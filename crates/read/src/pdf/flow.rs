@@ -108,14 +108,14 @@ impl Text<'_> {
     fn flow(&self, lines: &[Vec<&Word>], writer: &mut LayerWriter) -> Inline {
         let mut text = Inline::new();
         let mut link = 0;
-        // Whether a hyphen at the end of the last line, which is not written yet, is of a typewriter.
-        let mut hyphen = None;
+        // A hyphen at the end of the last line, which is not written yet.
+        let mut hyphen = false;
         for (number, line) in lines.iter().enumerate() {
             for (at, word) in line.iter().enumerate() {
                 let mut space = !text.as_str().is_empty();
-                if let Some(mono) = hyphen.take() {
+                if std::mem::take(&mut hyphen) {
                     let lower = word.text.starts_with(char::is_lowercase);
-                    if lower && !self.usual.keeps_hyphen(&format!("{}-", text.as_str()), &word.text, mono) {
+                    if lower && !self.usual.keeps_hyphen(&format!("{}-", text.as_str()), &word.text) {
                         writer.drop(DropReason::Markup, "-");
                     } else {
                         text.write("-");
@@ -164,13 +164,13 @@ impl Text<'_> {
                 {
                     Some(rest) => {
                         write(&mut text, rest, word.raised);
-                        hyphen = Some(word.look.mono);
+                        hyphen = true;
                     }
                     None => write(&mut text, &word.text, word.raised),
                 }
             }
         }
-        if hyphen.is_some() {
+        if hyphen {
             text.write("-");
         }
         if link > 0 {

@@ -117,16 +117,17 @@ impl Frame {
     /// Returns the tables between these lines. Lines with the same ends may also be those of several tables with text between
     /// them, or of no table: at the top and at the bottom of a page, around code.
     fn tables(mut self, words: &[Word]) -> Vec<Self> {
-        let inside = |word: &&Word| self.spans(word.x, word.end) && (self.top()..self.bottom()).contains(&middle(word));
+        let inside =
+            |word: &&Word| self.spans(word.x, word.end) && (self.top()..self.bottom()).contains(&word.middle());
         let words: Vec<&Word> = words.iter().filter(inside).take(MAX_WORDS + 1).collect();
         if words.len() > MAX_WORDS {
             return Vec::new();
         }
         if self.borders.is_empty() {
-            self.borders = gutters(&words);
+            let lines = by_line(&words);
+            self.borders = gutters(&lines);
             let size = median(words.iter().map(|word| word.size));
             let is_text = |x: &f32| gutter::parts_text(|| words.iter().copied(), *x, size);
-            let lines = by_line(&words);
             let code = lines.iter().filter(|line| is_code(line)).count();
             if self.borders.iter().any(is_text) || code * 5 > lines.len() * 2 {
                 return Vec::new();
@@ -139,7 +140,7 @@ impl Frame {
         let mut rows: Vec<f32> = Vec::new();
         let mut end = 0;
         for band in self.rows.windows(2) {
-            let words = words.iter().filter(|word| (band[0]..band[1]).contains(&middle(word)));
+            let words = words.iter().filter(|word| (band[0]..band[1]).contains(&word.middle()));
             let words: Vec<&Word> = words.copied().collect();
             let is_text = !words.is_empty() && self.is_text(&words);
             if is_text || words.is_empty() && band[1] - band[0] > MAX_EMPTY {
@@ -189,10 +190,6 @@ fn is_code(line: &[&Word]) -> bool {
     line[1..].iter().all(|word| word.look.mono) && (line[0].look.mono || line.len() > 1 && is_number(line[0]))
 }
 
-fn middle(word: &Word) -> f32 {
-    f32::midpoint(word.top(), word.bottom())
-}
-
 /// Returns words by their lines, from the top, and from left to right.
 fn by_line<'w>(words: &[&'w Word]) -> Vec<Vec<&'w Word>> {
     let mut words = words.to_vec();
@@ -206,9 +203,8 @@ fn by_line<'w>(words: &[&'w Word]) -> Vec<Vec<&'w Word>> {
 
 /// Returns where gutters are: some lines have a wide gap there, and four times as many have one as go over it. Text has none,
 /// if few of its lines have wide gaps.
-fn gutters(words: &[&Word]) -> Vec<f32> {
-    let lines = by_line(words);
-    let inset = GUTTER / 2.0 * median(words.iter().map(|word| word.size));
+fn gutters(lines: &[Vec<&Word>]) -> Vec<f32> {
+    let inset = GUTTER / 2.0 * median(lines.iter().flatten().map(|word| word.size));
     let with_gaps = lines.iter().map(|line| (line, gaps(line, GUTTER))).filter(|(_, gaps)| !gaps.is_empty());
     let (with_gaps, gaps): (Vec<_>, Vec<_>) = with_gaps.unzip();
     if gaps.len() * 5 < lines.len() {

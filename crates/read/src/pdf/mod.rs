@@ -8,8 +8,8 @@
 //! lose the body of complex pages (its issue 210); it was not measured again.
 //!
 //! Everything else is ours: words by gaps ([`word`]), the reading order by gutters ([`columns`], [`gutter`]), lines
-//! ([`line`]), paragraphs, items and code ([`block`], [`mark`]), tables by the lines that are drawn and by aligned cells ([`rule`], [`frame`],
-//! [`table`]), running heads ([`running`]), headings ([`heading`]), hyphens, paragraphs and tables over several pages
+//! ([`line`]), paragraphs, items and code ([`block`], [`mark`]), tables by the lines that are drawn and by aligned cells
+//! ([`rule`], [`frame`], [`table`]), running heads ([`running`]), headings ([`heading`]), hyphens, paragraphs and tables over several pages
 //! ([`flow`]).
 //!
 //! A hostile file may nest objects deeply, so this runs on a stack of its own. Unpacking has limits, see [`stream`].

@@ -47,8 +47,9 @@ impl Table {
     /// Returns the table in a frame that lines begin with, and how many lines it has.
     /// `first` is whether they are the first of a region.
     pub(super) fn ruled(lines: &[Line], frames: &[Frame], first: bool) -> Option<(Self, usize)> {
+        let middle = |line: &Line| line.y - 0.26 * line.size;
         let inside = |line: &Line, frame: &Frame| {
-            frame.spans(line.x, line.end) && (frame.top()..frame.bottom()).contains(&(line.y - 0.26 * line.size))
+            frame.spans(line.x, line.end) && (frame.top()..frame.bottom()).contains(&middle(line))
         };
         let frame = frames.iter().find(|frame| inside(&lines[0], frame))?;
         let mut len = lines.iter().take_while(|line| inside(line, frame)).count();
@@ -66,7 +67,7 @@ impl Table {
                 len = lines.len();
             }
         }
-        let band = |line: &Line| frame.rows.partition_point(|row| *row < line.y - 0.26 * line.size);
+        let band = |line: &Line| frame.rows.partition_point(|row| *row < middle(line));
         let lines = &lines[..len];
         let parts: Vec<Vec<Part>> =
             lines.iter().map(|line| Part::of(line.words().map(|word| (word, frame.column(word))))).collect();
@@ -141,9 +142,7 @@ impl Table {
         let rows = rows(run, parts, &vec![0; len], columns.len(), false);
         Some((Self { rows, columns, ruled: false }, len))
     }
-}
 
-impl Table {
     /// Returns whether a table at the top of the next page is the rest of this one: in a frame with the same columns, or with
     /// the same header.
     pub(super) fn is_continued_by(&self, next: &Self) -> bool {

@@ -62,12 +62,11 @@ impl Usual {
     }
 
     /// Returns whether the hyphen at the end of a line belongs to the word: the document has the word with a hyphen elsewhere,
-    /// or it does not have it without, and what it cuts elsewhere are compounds, or this is a name in code: `mono`. `before` ends
-    /// with the hyphen.
-    pub(super) fn keeps_hyphen(&self, before: &str, after: &str, mono: bool) -> bool {
+    /// or it does not have it without, and what it cuts elsewhere are compounds. `before` ends with the hyphen.
+    pub(super) fn keeps_hyphen(&self, before: &str, after: &str) -> bool {
         let before = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         let has = |between| self.words.contains(&whole(before, between, after));
-        has("-") || (self.compounds || mono && !self.mono) && !has("")
+        has("-") || self.compounds && !has("")
     }
 }
 

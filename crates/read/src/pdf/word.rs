@@ -37,6 +37,11 @@ impl Word {
         self.y + 0.22 * self.size
     }
 
+    /// The middle of its height.
+    pub(super) fn middle(&self) -> f32 {
+        f32::midpoint(self.top(), self.bottom())
+    }
+
     pub(super) fn chars(&self) -> usize {
         self.text.chars().count()
     }
