@@ -12,6 +12,7 @@
 //! | `html` | What does a page say? |
 //! | `package` | Which parts has a packed file? |
 //! | `raw` | Has markup of another format words to read? |
+//! | `runs` | Where do marks stand in a paragraph? |
 //! | `asciidoc` | What does a file in `AsciiDoc` say? |
 //! | `epub` | What does a book say? |
 //! | `latex` | What does a file in LaTeX say? |
@@ -51,6 +52,9 @@ mod package;
 
 #[cfg(any(feature = "asciidoc", feature = "rst"))]
 mod raw;
+#[cfg(any(feature = "office", feature = "pdf"))]
+#[allow(dead_code, reason = "not all builds have readers that use all of it")]
+mod runs;
 
 #[cfg(feature = "asciidoc")]
 mod asciidoc;

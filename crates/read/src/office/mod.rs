@@ -6,12 +6,11 @@
 //! parts are read here as events, with `zip` and `quick-xml`, and each paragraph is written when it ends.
 //!
 //! What is in all of these formats is in one place each: [`package`](crate::package) opens the file and bounds what is
-//! unpacked, and reads events with names of known namespaces, [`line`] makes the text of a paragraph from runs, [`flow`] writes paragraphs, lists
-//! and tables.
+//! unpacked, and reads events with names of known namespaces, [`runs`](crate::runs) makes the text of a paragraph, [`flow`]
+//! writes paragraphs, lists and tables.
 
 mod about;
 mod flow;
-mod line;
 mod math;
 mod opendocument;
 mod sheet;

@@ -9,9 +9,9 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSetti
 use serde_json::Value;
 
 use super::flow::{Flow, Grid, Mark, Piece, Table};
-use super::line::{Line, Look};
 use crate::package::xml::{Event, Tag, Xml};
 use crate::package::{Package, Relations};
+use crate::runs::{Look, Runs};
 
 const FORMAT: &str = "slides";
 
@@ -178,7 +178,7 @@ struct Reader<'r> {
     most: usize,
     shapes: Shapes,
     shape: Shape,
-    line: Option<Line>,
+    line: Option<Runs>,
     level: usize,
     bullet: Bullet,
     look: Look,
@@ -270,7 +270,7 @@ impl Shape {
             );
         }
         if let Some(target) = self.target.filter(|_| !self.alt.trim().is_empty()) {
-            let mut line = Line::new();
+            let mut line = Runs::new();
             line.image(&target, &self.alt);
             flow.write(Piece::Paragraph(line.finish().0), writer);
         }
@@ -311,14 +311,14 @@ impl Reader<'_> {
                 xml.skip(|text| writer.drop(DropReason::Repeated, text))?;
             }
             ("a", "p") => {
-                (self.line, self.level, self.bullet) = (Some(Line::new()), 0, Bullet::default());
+                (self.line, self.level, self.bullet) = (Some(Runs::new()), 0, Bullet::default());
                 if self.shape.role == Role::Title || self.table.as_ref().is_some_and(|table| table.number == 0) {
-                    self.line.iter_mut().for_each(Line::set_plain);
+                    self.line.iter_mut().for_each(Runs::set_plain);
                 }
             }
             ("a", "t") => {
                 let text = xml.text()?;
-                self.line.get_or_insert_with(Line::new).text(&text, self.look);
+                self.line.get_or_insert_with(Runs::new).text(&text, self.look);
             }
             ("a" | "m", _) => self.start_in_paragraph(tag, xml)?,
             ("c", "chart") => self.shape.more = self.part(tag, "id"),
@@ -334,7 +334,7 @@ impl Reader<'_> {
         match name {
             "t" if space == "m" => {
                 let text = xml.text()?;
-                self.line.get_or_insert_with(Line::new).text(&text, Look::default());
+                self.line.get_or_insert_with(Runs::new).text(&text, Look::default());
             }
             "pPr" => {
                 self.level = number("lvl").and_then(|level| usize::try_from(level).ok()).unwrap_or(0).min(MAX_LEVEL);
@@ -364,7 +364,7 @@ impl Reader<'_> {
                     self.linked = true;
                 }
             }
-            "br" => self.line.iter_mut().for_each(Line::line_break),
+            "br" => self.line.iter_mut().for_each(Runs::line_break),
             "blip" => {
                 self.shape.target = tag.prefixed("embed").and_then(|id| self.relations.target(&id)).map(str::to_owned);
             }
@@ -378,7 +378,7 @@ impl Reader<'_> {
         match tag.name() {
             ("a", "p") => self.end_paragraph(),
             ("a", "r" | "fld") if std::mem::take(&mut self.linked) => {
-                self.line.iter_mut().for_each(Line::close_link);
+                self.line.iter_mut().for_each(Runs::close_link);
             }
             ("a", "tc") => self.table.iter_mut().for_each(|table| table.end_cell(1)),
             ("a", "tr") => {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::frame::Frame;
 use super::gutter;
 use super::line::median;
+use super::usual::Usual;
 use super::word::Word;
 
 /// Deepest nesting of cuts.
@@ -19,13 +20,13 @@ const DEPTH: usize = 16;
 const ROWS: usize = 400;
 
 /// Returns the regions of a page, in reading order.
-pub(super) fn regions(words: Vec<Word>, frames: &[Frame]) -> Vec<Vec<Word>> {
+pub(super) fn regions(words: Vec<Word>, frames: &[Frame], usual: &Usual) -> Vec<Vec<Word>> {
     let mut done = Vec::new();
     let mut open = vec![(words, 0)];
     while let Some((words, depth)) = open.pop() {
         if depth < DEPTH
             && words.len() > 8
-            && let Some(cut) = Cut::find(&words, frames)
+            && let Some(cut) = Cut::find(&words, frames, usual)
         {
             let [above, left, right, below] = cut.parts(words);
             for part in [below, right, left, above] {
@@ -55,13 +56,15 @@ struct Row {
     top: f32,
     bottom: f32,
     words: Vec<usize>,
+    /// Whether they are code.
+    code: bool,
     /// Where it has no text, from left to right.
     free: Vec<Range<f32>>,
 }
 
 impl Cut {
-    fn find(words: &[Word], frames: &[Frame]) -> Option<Self> {
-        let rows = rows(words, frames);
+    fn find(words: &[Word], frames: &[Frame], usual: &Usual) -> Option<Self> {
+        let rows = rows(words, frames, usual);
         if rows.len() > ROWS {
             return None;
         }
@@ -82,7 +85,9 @@ impl Cut {
                         continue;
                     }
                     let x = f32::midpoint(gutter.start, gutter.end);
-                    let inside = || rows[start..=end].iter().flat_map(|row| &row.words).map(|word| &words[*word]);
+                    // The comments of a listing are not a column.
+                    let texts = || rows[start..=end].iter().filter(|row| !row.code);
+                    let inside = || texts().flat_map(|row| &row.words).map(|word| &words[*word]);
                     let lines = inside().count();
                     if best.as_ref().is_some_and(|(most, _)| *most >= lines) {
                         continue;
@@ -128,7 +133,7 @@ impl Cut {
 }
 
 /// Returns the rows of a region, from the top.
-fn rows(words: &[Word], frames: &[Frame]) -> Vec<Row> {
+fn rows(words: &[Word], frames: &[Frame], usual: &Usual) -> Vec<Row> {
     let mut order: Vec<usize> = (0..words.len()).collect();
     order.sort_by(|a, b| words[*a].top().total_cmp(&words[*b].top()).then(a.cmp(b)));
     let mut rows: Vec<Row> = Vec::new();
@@ -140,10 +145,17 @@ fn rows(words: &[Word], frames: &[Frame]) -> Vec<Row> {
                 row.bottom = row.bottom.max(word.bottom());
                 row.words.push(index);
             }
-            _ => rows.push(Row { top: word.top(), bottom: word.bottom(), words: vec![index], free: Vec::new() }),
+            _ => rows.push(Row {
+                top: word.top(),
+                bottom: word.bottom(),
+                words: vec![index],
+                code: false,
+                free: Vec::new(),
+            }),
         }
     }
     for row in &mut rows {
+        row.code = !usual.look.mono && row.words.iter().all(|word| words[*word].look.mono);
         let beside = frames.iter().filter(|frame| frame.top() < row.bottom && frame.bottom() > row.top);
         let beside = beside.map(|frame| (frame.left, frame.right));
         let mut taken: Vec<(f32, f32)> = row.words.iter().map(|word| (words[*word].x, words[*word].end)).collect();

@@ -62,7 +62,7 @@ fn is_heading(block: &Block, text: &str, chars: usize, usual: &Usual) -> bool {
     if size >= 1.15 {
         return block.lines.len() <= 3 || size >= 1.4;
     }
-    let bold = block.lines.iter().all(|line| line.look.bold) && !usual.bold;
+    let bold = block.lines.iter().all(|line| line.look.bold) && !usual.look.bold;
     bold && size >= 0.93 && starts && chars <= 120 && block.lines.len() <= 2 && !text.ends_with(['.', ':', '!'])
 }
 

@@ -100,7 +100,7 @@ fn line(mut words: Vec<Word>) -> Line {
     let look = Look {
         bold: chars(&|word| word.look.bold) * 10 > all * 9,
         italic: chars(&|word| word.look.italic) * 10 > all * 9,
-        mono: chars(&|word| word.look.mono) * 10 > all * 7,
+        mono: chars(&|word| word.look.mono) * 10 > all * 7 && !words.iter().any(is_of_sentence),
     };
     let x = words.first().map_or(0.0, |word| word.x);
     let end = words.iter().map(|word| word.end).fold(x, f32::max);
@@ -114,6 +114,17 @@ fn line(mut words: Vec<Word>) -> Line {
         last = last.max(word.end);
     }
     Line { pieces, x, end, y, size, look, leader, dots }
+}
+
+/// Returns whether a word in a line of code shows that it is the line of a sentence with names in it: in another font, or
+/// with punctuation of another font behind it.
+fn is_of_sentence(word: &Word) -> bool {
+    if word.look.mono {
+        return word.looks().last().is_some_and(|(range, look)| {
+            !look.mono && word.text[range.clone()].chars().all(|c| matches!(c, '.' | ',' | ';' | ':' | ')' | '?' | '!'))
+        });
+    }
+    !word.look.italic && word.text.len() > 1 && word.text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// Returns the index of a word of the size that most of the text has.

@@ -9,8 +9,8 @@
 //!
 //! Everything else is ours: words by gaps ([`word`]), the reading order by gutters ([`columns`], [`gutter`]), lines
 //! ([`line`]), paragraphs, items and code ([`block`], [`mark`]), tables by the lines that are drawn and by aligned cells
-//! ([`rule`], [`frame`], [`table`]), running heads ([`running`]), headings ([`heading`]), hyphens, paragraphs and tables over several pages
-//! ([`flow`]).
+//! ([`rule`], [`frame`], [`table`]), running heads ([`running`]), headings ([`heading`]), paragraphs and tables
+//! over several pages ([`flow`]), hyphens, links, code and emphasis ([`text`]).
 //!
 //! A hostile file may nest objects deeply, so this runs on a stack of its own. Unpacking has limits, see [`stream`].
 
@@ -30,6 +30,7 @@ mod rule;
 mod running;
 mod stream;
 mod table;
+mod text;
 mod usual;
 mod word;
 mod write;
@@ -47,8 +48,8 @@ use serde_json::Value;
 
 use about::Outline;
 use content::Interpreter;
-use flow::Text;
 use page::PageText;
+use text::Text;
 use usual::Usual;
 
 pub(crate) const FORMAT: &str = "a PDF file";

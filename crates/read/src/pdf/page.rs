@@ -95,7 +95,7 @@ impl PageText {
     pub(super) fn blocks(self, usual: &Usual, outline: &Outline) -> Vec<Block> {
         let mut blocks = Vec::new();
         for (at, (words, frames)) in self.groups.into_iter().zip(&self.frames).enumerate() {
-            for region in columns::regions(words, frames) {
+            for region in columns::regions(words, frames, usual) {
                 let mut found = block::blocks(&line::lines(region), frames, self.number, usual, outline);
                 for block in &mut found {
                     block.aside = at > 0;

@@ -163,6 +163,16 @@ impl Table {
         let skipped = usize::from(self.is_header_of(&next));
         let mut rows = next.rows.into_iter();
         let header = rows.by_ref().take(skipped).flatten().map(|cell| cell.text()).collect();
+        let mut rows = rows.peekable();
+        // A row over both pages has some of its cells here, the others there.
+        if let Some((last, first)) = self.rows.last_mut().zip(rows.peek())
+            && last.iter().zip(first).all(|(last, first)| last.0.is_empty() != first.0.is_empty())
+            && let Some(first) = rows.next()
+        {
+            for (last, first) in last.iter_mut().zip(first) {
+                last.0.extend(first.0);
+            }
+        }
         self.rows.extend(rows);
         header
     }
@@ -283,7 +293,9 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
     if !(0.8..1.8).contains(&(close / median(lines.iter().map(|line| line.size)))) {
         return goes_on;
     }
-    let (mut all, mut shorter, mut groups, mut found) = (0, 0, 0, Vec::new());
+    let (mut all, mut shorter, mut groups) = (0, 0, 0);
+    // Groups of lines of which some lack cells, and others.
+    let (mut found, mut whole) = (Vec::new(), Vec::new());
     let mut start = 0;
     while start < lines.len() {
         let near = |at: &usize| bands[*at] == bands[start] && lines[*at].y - lines[at - 1].y <= 1.12 * close;
@@ -295,7 +307,9 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
             let short = group.iter().filter(|parts| parts.len() < used.len()).count();
             all += end - start;
             shorter += short;
-            if short > 0 {
+            if short == 0 {
+                whole.push((start + 1..end, is_row(group, widest)));
+            } else {
                 found.push((start + 1..end, is_row(group, widest), is_row(group, &vec![0.0; widest.len()])));
             }
         }
@@ -305,6 +319,12 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
         // If most are rows, so are those in which a line ended early.
         let sure = found.iter().filter(|(_, sure, _)| *sure).count();
         let most = sure * 3 >= found.len() * 2;
+        // Then all lines that are that close are one row.
+        if most && sure > 0 && groups > 2 {
+            for (lines, _) in whole.into_iter().filter(|(_, sure)| *sure) {
+                goes_on[lines].fill(true);
+            }
+        }
         found.retain(|(_, sure, possible)| *sure || most && *possible);
         for (lines, ..) in found {
             goes_on[lines].fill(true);

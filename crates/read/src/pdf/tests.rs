@@ -39,7 +39,7 @@ fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
     object
 }
 
-/// Builds a file of pages with these contents. `/F` is upright, `/B` bold, `/C` a typewriter. Objects after the pages are
+/// Builds a file of pages with these contents. `/F` is upright, `/B` bold, `/I` in italics, `/C` a typewriter. Objects after the pages are
 /// `more`, from 5 + 2 times the number of pages on.
 fn pages(contents: &[&str], more: &[&str], catalog: &str, page: &str, trailer: &str) -> Vec<u8> {
     let kids: Vec<String> = (0..contents.len()).map(|at| format!("{} 0 R", 6 + 2 * at)).collect();
@@ -48,7 +48,7 @@ fn pages(contents: &[&str], more: &[&str], catalog: &str, page: &str, trailer: &
         |name: &str| format!("<</Type/Font/Subtype/Type1/BaseFont/{name}/Encoding/WinAnsiEncoding>>").into_bytes();
     let mut objects = vec![
         format!("<</Type/Catalog/Pages 2 0 R{catalog}>>").into_bytes(),
-        format!("<</Type/Pages/Kids[{kids}]/Count {}/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R/B 4 0 R/C 5 0 R>>>>>>", contents.len()).into_bytes(),
+        format!("<</Type/Pages/Kids[{kids}]/Count {}/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R/B 4 0 R/C 5 0 R/I<</Type/Font/Subtype/Type1/BaseFont/Helvetica-Oblique>>>>>>>>", contents.len()).into_bytes(),
         font("Helvetica"),
         font("Helvetica-Bold"),
         font("Courier"),
@@ -227,6 +227,12 @@ fn a_table_goes_on_on_the_next_page_under_its_header() {
     // Without its header, by its columns.
     let layer = many(&[first.clone(), format!("{}{}{}", parts(70), parts(90), rest)]);
     assert!(layer.text.ends_with("| viewer | read | 3.1 |\n| auditor | read the logs | 4.1 |\n"), "{}", layer.text);
+    // A row may be on both pages: the cells that are higher go on.
+    let half = |cells: [&[&str]; 3], y| row(y, 20, &cells);
+    let start = format!("{}{}{}{}", parts(100), parts(120), cells(), half([&["auditor"], &[], &["4.1"]], 216));
+    let other = half([&[], &["read the logs"], &[]], 70);
+    let layer = many(&[start, format!("{}{}{}{header}{other}", parts(50), parts(70), parts(90))]);
+    assert!(layer.text.ends_with("| viewer | read | 3.1 |\n| auditor | read the logs | 4.1 |\n"), "{}", layer.text);
     // Below a heading, it is another table.
     let heading = at("B", 16, 50, 30, "Another Table");
     let layer = many(&[first, format!("{heading}{}{}{}{header}{rest}", parts(50), parts(70), parts(90))]);
@@ -278,7 +284,7 @@ fn lines_around_text_make_no_table() {
 
 #[test]
 fn rows_without_lines_between_them_are_told_by_their_distance() {
-    let table: [(u32, [&str; 3]); 7] = [
+    let table: [(u32, [&str; 3]); 9] = [
         (100, ["Role", "May", "Since"]),
         (118, ["operator of", "start and stop", "4.0"]),
         (130, ["the night", "plans, and", ""]),
@@ -286,6 +292,8 @@ fn rows_without_lines_between_them_are_told_by_their_distance() {
         (160, ["viewer", "read", "3.1"]),
         (178, ["administrator", "change all", "3.0"]),
         (190, ["of the vault", "", ""]),
+        (208, ["a guest of our", "see plans and", ""]),
+        (220, ["organisation", "jars of others", ""]),
     ];
     let cells = table.iter().flat_map(|(y, cells)| {
         let cells = (0..).zip(cells).filter(|(_, cell)| !cell.is_empty());
@@ -298,7 +306,8 @@ fn rows_without_lines_between_them_are_told_by_their_distance() {
         "| --- | --- | --- |",
         "| operator of the night | start and stop plans, and read logs | 4.0 |",
         "| viewer | read | 3.1 |",
-        "| administrator of the vault | change all | 3.0 |\n",
+        "| administrator of the vault | change all | 3.0 |",
+        "| a guest of our organisation | see plans and jars of others | |\n",
     ];
     assert!(text.ends_with(&rows.join("\n")), "{text}");
     // Rows of one line each in groups stay rows: a line of a cell is as wide as it can be.
@@ -400,12 +409,24 @@ fn a_document_that_cuts_only_compounds_keeps_their_hyphens() {
 }
 
 #[test]
+fn a_document_that_cuts_nothing_keeps_the_hyphens_of_known_words() {
+    let text = |last: &[&str]| {
+        let usual = ["The plan of the first half of this year", "goes on with more words and so it does"];
+        let all: Vec<&str> = usual.iter().take(1).chain(vec![&usual[1]; 30]).chain(last).copied().collect();
+        one(&lines(50, 100, &all)).text
+    };
+    assert!(text(&["and ends with the half-", "yearly report."]).contains("half-yearly report"));
+    assert!(text(&["and ends with the con-", "trol of it."]).contains("the control of"));
+    assert!(text(&["and ends with the TLS-", "terminating proxy."]).contains("TLS-terminating"));
+}
+
+#[test]
 fn names_in_code_keep_their_hyphens() {
     let word = at("F", 10, 100, 100, "starts with config-");
     let code = at("C", 10, 200, 100, "larder-");
     let second = format!("{}{}", at("C", 10, 50, 112, "agent"), at("F", 10, 90, 112, "on it and so on."));
     let layer = one(&format!("{}{word}{code}{second}", at("F", 10, 50, 100, "It")));
-    assert!(layer.text.contains("larder-agent on it"), "{}", layer.text);
+    assert!(layer.text.contains("`larder-agent` on it"), "{}", layer.text);
 }
 
 #[test]
@@ -447,6 +468,38 @@ fn code_keeps_its_lines_and_indentation() {
         code(124, 50, "}")
     ));
     assert!(layer.text.ends_with("```\nfn main() {\n    run();  // go\n}\n```\n"), "{}", layer.text);
+}
+
+#[test]
+fn code_in_columns_stays_in_its_lines() {
+    let text = lines(50, 60, &["Some text before the code which is long enough,", "and it is not in a typewriter."]);
+    let listing = [("larder status", "# is the server well?"), ("larder run list", "# what ran, what did not?")];
+    let listing = listing.iter().chain(&[("larder vault list", "# who is full, who is locked?")]).zip(0..);
+    let listing: String = listing
+        .map(|((left, right), line)| at("C", 10, 50, 100 + 12 * line, left) + &at("C", 10, 200, 100 + 12 * line, right))
+        .collect();
+    let layer = one(&format!("{text}{listing}"));
+    let first = layer.text.lines().nth(3).unwrap();
+    assert!(first.starts_with("larder status  ") && first.ends_with("# is the server well?"), "{}", layer.text);
+}
+
+#[test]
+fn code_and_emphasis_in_a_sentence_are_marked() {
+    let layer = one(&format!(
+        "BT 50 700 Td /F 10 Tf (Run ) Tj /C 9 Tf (larder --now) Tj /F 10 Tf (, then ) Tj /B 10 Tf (never) Tj \
+         /F 10 Tf ( or ) Tj /I 10 Tf (mostly) Tj /F 10 Tf ( for any ) Tj /I 10 Tf (x) Tj /F 10 Tf (.) Tj ET\n{}",
+        at("B", 16, 50, 160, "A Heading")
+    ));
+    assert_eq!(layer.text, "Run `larder --now`, then **never** or *mostly* for any x.\n\n# A Heading\n");
+}
+
+#[test]
+fn a_line_of_names_in_a_sentence_is_not_code() {
+    let names = "BT 50 688 Td /C 10 Tf (larder.conf) Tj /F 10 Tf ( or ) Tj /C 10 Tf (/etc/vault/) Tj ET\n\
+         BT 50 676 Td /C 10 Tf (local/vault.conf) Tj /F 10 Tf (.) Tj ET\n";
+    let layer = one(&format!("{}{names}", lines(50, 100, &["The names of all machines are in one of the files"])));
+    let text = "The names of all machines are in one of the files `larder.conf` or `/etc/vault/local/vault.conf`.\n";
+    assert_eq!(layer.text, text);
 }
 
 #[test]

@@ -2,23 +2,31 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::font::Look;
 use super::word::Word;
 
 /// Compounds at the ends of lines that show that the others are compounds, too.
 const LEAST: usize = 2;
+
+/// Lines with a word that goes on in the next, for each that has a hyphen at its end. Where words are cut, every tenth to
+/// thirtieth is.
+const CUTS: usize = 30;
+
+const HYPHENS: [char; 2] = ['-', '‐'];
 
 /// The usual values in a document.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
     /// Size of most of its text.
     pub(super) body: f32,
-    /// Whether most of its text is bold, and whether it is of a typewriter.
-    pub(super) bold: bool,
-    pub(super) mono: bool,
+    /// How most of its text looks. Where some of it is in proportional letters, those of a typewriter are code.
+    pub(super) look: Look,
     /// Words inside a line, in lower case; those with a hyphen are compounds.
     words: HashSet<String>,
     /// Whether more of the hyphens at ends of lines are part of a compound than cut a word.
     compounds: bool,
+    /// Whether words are cut at all. Where they are, many are.
+    cuts: bool,
 }
 
 impl Usual {
@@ -30,43 +38,56 @@ impl Usual {
     )]
     pub(super) fn of<'w>(words: impl Iterator<Item = &'w Word>) -> Self {
         let mut sizes = BTreeMap::<u32, usize>::new();
-        let (mut all, mut bold, mut mono) = (0, 0, 0);
+        let (mut all, mut bold, mut italic, mut mono) = (0, 0, 0, 0);
         let (mut inside, mut cut): (HashSet<String>, Vec<(&str, &str)>) = Default::default();
-        let mut open: Option<&Word> = None;
+        // How many lines go on in the next.
+        let mut goes_on = 0;
+        let mut before: Option<&Word> = None;
         for word in words {
             let chars = word.chars();
             *sizes.entry((word.size * 4.0).round() as u32).or_default() += chars;
             all += chars;
             bold += if word.look.bold { chars } else { 0 };
+            italic += if word.look.italic { chars } else { 0 };
             mono += if word.look.mono { chars } else { 0 };
-            if let Some(before) = open.take().filter(|before| word.y > before.y)
-                && word.text.starts_with(char::is_lowercase)
-            {
-                cut.push((&before.text, &word.text));
+            let before = before.replace(word).filter(|before| word.y > before.y);
+            if let Some(before) = before.filter(|_| word.text.starts_with(char::is_lowercase)) {
+                goes_on += 1;
+                if before.text.ends_with(HYPHENS) && !before.look.mono {
+                    cut.push((&before.text, &word.text));
+                    continue;
+                }
             }
-            if word.text.ends_with(['-', '‐']) {
-                open = Some(word);
-            } else if let bare = bare(&word.text).to_lowercase()
+            if !word.text.ends_with(HYPHENS)
+                && let bare = bare(&word.text).to_lowercase()
                 && (2..64).contains(&bare.len())
             {
                 inside.insert(bare);
             }
         }
         let known = |between| cut.iter().filter(|cut| inside.contains(&whole(cut.0, between, cut.1))).count();
-        let compounds = known("-") >= LEAST && known("-") > known("");
+        let (compounds, joined) = (known("-"), known(""));
+        let compounds = compounds >= LEAST && compounds > joined;
+        let cuts = joined > 0 || cut.len() * CUTS > goes_on;
         // Sizes that differ by rounding are one.
         let weight = |size: u32| -> usize { (size - 1..=size + 1).filter_map(|size| sizes.get(&size)).sum() };
         let body = sizes.keys().filter(|size| **size > 0).max_by(|a, b| weight(**a).cmp(&weight(**b)).then(b.cmp(a)));
         let body = body.map_or(10.0, |size| *size as f32 / 4.0);
-        Self { body, bold: bold * 2 > all, mono: mono * 8 > all * 7, words: inside, compounds }
+        let look = Look { bold: bold * 2 > all, italic: italic * 2 > all, mono: mono * 8 > all * 7 };
+        Self { body, look, words: inside, compounds, cuts }
     }
 
-    /// Returns whether the hyphen at the end of a line belongs to the word: the document has the word with a hyphen elsewhere,
-    /// or it does not have it without, and what it cuts elsewhere are compounds. `before` ends with the hyphen.
+    /// Returns whether the hyphen at the end of a line belongs to the word. It does if the document has the word with a hyphen
+    /// elsewhere. It does not if the document has it without. Otherwise it does if what the document cuts elsewhere are
+    /// compounds, or if it cuts nothing elsewhere and has a part of the word. `before` ends with the hyphen.
     pub(super) fn keeps_hyphen(&self, before: &str, after: &str) -> bool {
         let before = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         let has = |between| self.words.contains(&whole(before, between, after));
-        has("-") || self.compounds && !has("")
+        let is_word = |part: &str| part.len() > 2 && self.words.contains(&bare(part).to_lowercase());
+        let cut = before.trim_end_matches(HYPHENS).rsplit(HYPHENS).next().unwrap_or_default();
+        // Nobody cuts behind capital letters.
+        let capitals = cut.len() > 1 && cut.bytes().all(|byte| byte.is_ascii_uppercase());
+        has("-") || capitals || !has("") && (self.compounds || !self.cuts && (is_word(cut) || is_word(after)))
     }
 }
 

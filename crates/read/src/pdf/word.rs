@@ -5,6 +5,7 @@
 //! are made in that order; only lines and columns are found by place.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::content::Glyph;
 use super::font::Look;
@@ -22,6 +23,8 @@ pub(super) struct Word {
     pub(super) y: f32,
     pub(super) size: f32,
     pub(super) look: Look,
+    /// The bytes at which its look changes, and how it looks from there.
+    pub(super) turns: Vec<(usize, Look)>,
     /// The byte where a raised end of it starts: the mark of a footnote, an exponent.
     pub(super) raised: Option<usize>,
     /// Its link: an index from 1 of those of the page.
@@ -44,6 +47,32 @@ impl Word {
 
     pub(super) fn chars(&self) -> usize {
         self.text.chars().count()
+    }
+
+    /// Returns its parts that look the same: bytes, and how they look.
+    pub(super) fn looks(&self) -> Vec<(Range<usize>, Look)> {
+        let len = self.text.len();
+        let mut looks: Vec<(Range<usize>, Look)> = vec![(0..len, self.look)];
+        for (at, look) in &self.turns {
+            let (before, after) = self.text.split_at_checked(*at).unwrap_or((&self.text, ""));
+            let letters = before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric);
+            let Some((range, last)) = looks.last_mut().filter(|_| !after.is_empty()) else { break };
+            // A letter of another font is not emphasis.
+            let look = Look { mono: look.mono, ..if letters { *last } else { *look } };
+            range.end = before.len();
+            if before.len() == range.start {
+                looks.pop();
+            }
+            looks.push((before.len()..len, look));
+        }
+        // Nor is a symbol, which its font may lack.
+        for at in 1..looks.len().saturating_sub(1) {
+            let (before, after) = (looks[at - 1].1, looks[at + 1].1);
+            if before == after && !self.text[looks[at].0.clone()].contains(char::is_alphanumeric) {
+                looks[at].1 = before;
+            }
+        }
+        looks
     }
 }
 
@@ -87,6 +116,7 @@ impl<'g> Builder<'g> {
                 y: glyph.y,
                 size: glyph.size,
                 look: glyph.look,
+                turns: Vec::new(),
                 raised: None,
                 link: 0,
             });
@@ -167,8 +197,15 @@ impl<'g> Builder<'g> {
                 word.raised = None;
             }
             if glyph.size > 1.15 * word.size {
-                // A mark before the text that it belongs to.
-                (word.y, word.size, word.look) = (glyph.y, glyph.size, glyph.look);
+                if glyph.y - word.y > 0.1 * glyph.size {
+                    // A mark before the text that it belongs to.
+                    word.look = glyph.look;
+                    word.turns.clear();
+                }
+                (word.y, word.size) = (glyph.y, glyph.size);
+            }
+            if word.turns.last().map_or(word.look, |(_, look)| *look) != glyph.look {
+                word.turns.push((word.text.len(), glyph.look));
             }
             word.text.push_str(glyph.text.trim_end());
         }

@@ -3,7 +3,7 @@
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place};
 
 use super::block::{Block, Kind};
-use super::flow::{Text, code};
+use super::text::{Text, code};
 
 /// Writes blocks.
 pub(super) fn write(blocks: &[Block], text: &Text<'_>, writer: &mut LayerWriter) {
@@ -31,7 +31,7 @@ pub(super) fn write(blocks: &[Block], text: &Text<'_>, writer: &mut LayerWriter)
         place(block, writer);
         match &block.kind {
             Kind::Heading(level) => {
-                let title = text.paragraph(&block.lines, writer);
+                let title = text.heading(&block.lines, writer);
                 writer.heading(*level, &title, None);
             }
             Kind::Code => writer.code("", &code(&block.lines)),

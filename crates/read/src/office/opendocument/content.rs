@@ -7,10 +7,10 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadFlag,
 use serde_json::Value;
 
 use super::super::flow::{Flow, Mark, Piece, Table};
-use super::super::line::Line;
 use super::super::sheet::{MAX_COLUMNS, MAX_ROWS, Tables};
 use super::styles::{Run, Styles};
 use crate::package::xml::{Event, Tag, Xml};
+use crate::runs::Runs;
 
 pub(super) const FORMAT: &str = "an OpenDocument file";
 
@@ -29,7 +29,7 @@ enum Kind {
 
 #[derive(Debug)]
 struct Paragraph {
-    line: Line,
+    line: Runs,
     heading: Option<u8>,
     code: bool,
     title: bool,
@@ -424,7 +424,7 @@ impl Content {
         if let Some(paragraph) = self.paragraphs.last_mut() {
             paragraph.line.image(&frame.target, &alt);
         } else {
-            let mut line = Line::new();
+            let mut line = Runs::new();
             line.image(&frame.target, &alt);
             self.out.push(Piece::Paragraph(line.finish().0));
         }
@@ -488,7 +488,7 @@ impl Content {
     }
 
     fn open_paragraph(&mut self, heading: Option<u8>, style: &str) {
-        let mut line = Line::new();
+        let mut line = Runs::new();
         let code = self.styles.is_based_on("paragraph", style, &["Preformatted_20_Text", "Source_20_Code"]);
         let title = heading.is_none()
             && self.kind == Some(Kind::Text)

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::super::line::Look;
 use crate::package::xml::Tag;
+use crate::runs::{Look, is_monospaced};
 
 /// How many styles a style may be based on, one on the other.
 const MAX_CHAIN: usize = 20;
@@ -60,7 +60,7 @@ impl Styles {
                     tag.attr("display").map(|display| matches!(&*display, "none" | "false")).or(style.hidden);
                 style.raised |= tag.attr("text-position").is_some_and(|position| is_raised(&position));
                 let font = tag.attr("font-name").or_else(|| tag.attr("font-family"));
-                style.code |= font.is_some_and(|font| super::super::line::is_monospaced(&font));
+                style.code |= font.is_some_and(|font| is_monospaced(&font));
             }
             ("text", "list-style") => {
                 self.list = value("name");

@@ -6,12 +6,12 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, on_one_line};
 
 use super::super::flow::{Mark, Piece, Table};
-use super::super::line::{Line, Look, is_monospaced};
 use super::super::math::Formula;
 use super::styles::{Lists, Role, Styles};
 use super::symbols::symbol;
 use crate::package::Relations;
 use crate::package::xml::{Event, Tag, Xml};
+use crate::runs::{Look, Runs, is_monospaced};
 
 pub(super) const FORMAT: &str = "a Word document";
 
@@ -74,7 +74,7 @@ struct Run {
 
 #[derive(Debug)]
 struct Paragraph {
-    line: Line,
+    line: Runs,
     style: Option<String>,
     role: Role,
     list: Option<(String, Option<usize>)>,
@@ -485,7 +485,7 @@ impl<'s> Body<'s> {
     }
 
     fn open_paragraph(&mut self) {
-        let mut line = Line::new();
+        let mut line = Runs::new();
         if self.table.as_ref().is_some_and(|table| table.number == 0) {
             // The head of a table is bold anyway.
             line.set_plain();

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use chunkmill_base::error::Skip;
 
 use super::super::flow::Mark;
-use super::super::line::is_monospaced;
 use crate::package::xml::{Event, Xml};
+use crate::runs::is_monospaced;
 
 /// How many styles a style may be based on, one on the other.
 const MAX_CHAIN: usize = 20;

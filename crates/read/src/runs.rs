@@ -6,11 +6,11 @@ use chunkmill_text::document::{Inline, on_one_line};
 /// How a run looks, as far as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is on or off, whatever the others are")]
-pub(super) struct Look {
-    pub(super) bold: bool,
-    pub(super) italic: bool,
-    pub(super) code: bool,
-    pub(super) raised: bool,
+pub(crate) struct Look {
+    pub(crate) bold: bool,
+    pub(crate) italic: bool,
+    pub(crate) code: bool,
+    pub(crate) raised: bool,
 }
 
 impl Look {
@@ -26,7 +26,7 @@ impl Look {
 
 /// A paragraph that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(crate) struct Runs {
     inline: Inline,
     look: Look,
     /// Where the text after the last mark starts.
@@ -40,19 +40,19 @@ pub(super) struct Line {
     anchors: Vec<String>,
 }
 
-impl Line {
-    pub(super) fn new() -> Self {
+impl Runs {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Leaves out marks from here on.
-    pub(super) fn set_plain(&mut self) {
+    pub(crate) fn set_plain(&mut self) {
         self.settle();
         self.plain = true;
     }
 
     /// Appends the text of a run.
-    pub(super) fn text(&mut self, text: &str, look: Look) {
+    pub(crate) fn text(&mut self, text: &str, look: Look) {
         if text.is_empty() {
             return;
         }
@@ -90,7 +90,7 @@ impl Line {
     }
 
     /// Appends text in which white space counts as one space, and as none at the start.
-    pub(super) fn flow(&mut self, text: &str, look: Look) {
+    pub(crate) fn flow(&mut self, text: &str, look: Look) {
         let before = if self.code.as_str().is_empty() { self.inline.as_str() } else { self.code.as_str() };
         let mut space = before.is_empty() || before.ends_with([' ', '\n']);
         let mut flowed = String::with_capacity(text.len());
@@ -107,7 +107,7 @@ impl Line {
     }
 
     /// Ends the line.
-    pub(super) fn line_break(&mut self) {
+    pub(crate) fn line_break(&mut self) {
         if self.look.code && !self.plain {
             self.code.write("\n");
             return;
@@ -116,13 +116,13 @@ impl Line {
         self.inline.write("\n");
     }
 
-    pub(super) fn open_link(&mut self, target: &str) {
+    pub(crate) fn open_link(&mut self, target: &str) {
         self.settle();
         self.inline.start_link(target);
         self.links += 1;
     }
 
-    pub(super) fn close_link(&mut self) {
+    pub(crate) fn close_link(&mut self) {
         if self.links > 0 {
             self.settle();
             self.inline.end_link();
@@ -131,23 +131,23 @@ impl Line {
     }
 
     /// Appends characters of our own.
-    pub(super) fn own(&mut self, text: &str) {
+    pub(crate) fn own(&mut self, text: &str) {
         self.settle();
         self.inline.write(text);
     }
 
-    pub(super) fn image(&mut self, target: &str, alt: &str) {
+    pub(crate) fn image(&mut self, target: &str, alt: &str) {
         self.settle();
         self.inline.image(target, &Inline::from(&*on_one_line(alt)));
     }
 
-    pub(super) fn anchor(&mut self, name: &str) {
+    pub(crate) fn anchor(&mut self, name: &str) {
         self.inline.anchor(name);
         self.anchors.push(name.to_owned());
     }
 
     /// Returns the text, and the names of places in it if it is blank: then nothing is written that could have them.
-    pub(super) fn finish(mut self) -> (Inline, Vec<String>) {
+    pub(crate) fn finish(mut self) -> (Inline, Vec<String>) {
         while self.links > 0 {
             self.close_link();
         }
@@ -182,7 +182,7 @@ impl Line {
 }
 
 /// Returns whether text in a font is code, most likely.
-pub(super) fn is_monospaced(font: &str) -> bool {
+pub(crate) fn is_monospaced(font: &str) -> bool {
     let font = font.to_ascii_lowercase();
     ["courier", "consolas", "mono", "menlo", "monaco"].iter().any(|part| font.contains(part))
 }
