@@ -34,10 +34,13 @@ pub(super) fn find(blocks: &mut [Block], outline: &Outline, usual: &Usual) -> Op
         }
     }
     let title = title(blocks, &found);
-    let by = u8::from(title.is_some());
     let levels = levels(blocks, &found, title);
-    for (at, style, level) in &found {
-        let level = if title == Some(*at) { 1 } else { level.or_else(|| levels.get(style).copied()).unwrap_or(1) + by };
+    let level = |style, level: Option<u8>| level.or_else(|| levels.get(style).copied()).unwrap_or(1);
+    // All headings are below the title. An outline may have it, too.
+    let beside = found.iter().any(|(at, style, own)| title != Some(*at) && level(style, *own) == 1);
+    let by = u8::from(title.is_some() && beside);
+    for (at, style, own) in &found {
+        let level = if title == Some(*at) { 1 } else { level(style, *own) + by };
         blocks[*at].kind = Kind::Heading(level.clamp(1, 6));
     }
     title.map(|at| blocks[at].text())

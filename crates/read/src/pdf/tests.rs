@@ -448,6 +448,10 @@ fn items_have_their_marks() {
     );
     let layer = one(&format!("{bullets}{}{}", item(160, "1.", "first"), item(172, "2.", "second")));
     assert_eq!(layer.text, "- One thing\n- another that is longer\n1. first\n2. second\n");
+    // The last line of an item may be the only one below its text.
+    let long = at("F", 10, 64, 184, "longer.") + &item(196, "3.", "third");
+    let layer = one(&format!("{}{}{long}", item(160, "1.", "first"), item(172, "2.", "second and so much")));
+    assert_eq!(layer.text, "1. first\n2. second and so much longer.\n3. third\n");
 }
 
 #[test]
