@@ -196,11 +196,13 @@ impl Margins {
                 return !next.is_some_and(|next| same(next.x, line.x)) || !same(first, usual);
             }
         } else if line.x > first + 0.6 * em && !self.is_centred(last, line) {
-            let hangs = next.is_none_or(|next| same(next.x, line.x) || next.y - line.y > 1.6 * em);
+            let mut hangs = next.is_none_or(|next| same(next.x, line.x) || next.y - line.y > 1.6 * em);
             // Below the text of an item, behind its mark.
             let mut item = open.iter().take(1).flat_map(Line::words);
-            let is_item = item.next().is_some_and(|word| mark(&word.text).is_some());
-            if !hangs && !(is_item && item.next().is_some_and(|word| same(word.x, line.x))) {
+            if item.next().is_some_and(|word| mark(&word.text).is_some()) {
+                hangs |= item.next().is_some_and(|word| same(word.x, line.x));
+            }
+            if !hangs {
                 return true;
             }
         }

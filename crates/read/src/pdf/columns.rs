@@ -78,6 +78,7 @@ impl Cut {
                 let next = rows.get(end + 1).map(|row| intersection(&free, &row.free, least));
                 // A gutter that ends here is as long as it gets.
                 for gutter in &free {
+                    let top = rows[start].top;
                     let goes_on = next
                         .as_ref()
                         .is_some_and(|next| next.iter().any(|next| next.start < gutter.end && gutter.start < next.end));
@@ -92,8 +93,9 @@ impl Cut {
                     if best.as_ref().is_some_and(|(most, _)| *most >= lines) {
                         continue;
                     }
-                    if gutter::parts_text(inside, x, size) {
-                        best = Some((lines, Self { top: rows[start].top, bottom: rows[end].bottom, x }));
+                    let cells = || frames.iter().any(|frame| frame.has_cells_at(gutter, top, words));
+                    if gutter::parts_text(inside, x, size) && !cells() {
+                        best = Some((lines, Self { top, bottom: rows[end].bottom, x }));
                     }
                 }
                 match next {

@@ -28,6 +28,8 @@ pub(super) fn join(blocks: Vec<Block>, body: f32, repeated: &mut String) -> Vec<
                     && (before.size() - block.size()).abs() < 0.06 * body
                     && block.pages.0 <= before.pages.1 + 1
             });
+            // Headings do not go on behind their text.
+            let before = before.filter(|before| from + before + 1 == joined.len() || block.size() < 1.12 * body);
             if let Some(before) = before.map(|at| &mut joined[from + at])
                 && goes_on(before, &block)
             {

@@ -2,6 +2,8 @@
 //! other. Each may consist of parts, one for each cell; the vertical lines and the ends of the parts are the borders of
 //! columns.
 
+use std::ops::Range;
+
 use super::gutter;
 use super::line::median;
 use super::rule::Rule;
@@ -102,6 +104,18 @@ impl Frame {
 
     pub(super) fn bottom(&self) -> f32 {
         self.rows.last().copied().unwrap_or_default()
+    }
+
+    /// Returns whether a gutter below it is between its columns: only the header has lines, and no word before the gutter is
+    /// over two columns.
+    pub(super) fn has_cells_at(&self, gutter: &Range<f32>, top: f32, words: &[Word]) -> bool {
+        let is_border = |x: &f32| gutter.contains(x);
+        let between = |word: &&Word| (self.bottom()..top).contains(&word.middle()) && self.spans(word.x, word.end);
+        let crosses = |word: &Word| self.borders.iter().any(|x| word.x < *x - 1.0 && word.end > *x + 1.0);
+        self.rows.len() == 2
+            && top > self.bottom()
+            && self.borders.iter().any(is_border)
+            && !words.iter().filter(between).any(crosses)
     }
 
     /// Returns whether a range of a line is between its sides.

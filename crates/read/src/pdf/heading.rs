@@ -66,7 +66,7 @@ fn is_heading(block: &Block, text: &str, chars: usize, usual: &Usual) -> bool {
         return block.lines.len() <= 3 || size >= 1.4;
     }
     let bold = block.lines.iter().all(|line| line.look.bold) && !usual.look.bold;
-    bold && size >= 0.93 && starts && chars <= 120 && block.lines.len() <= 2 && !text.ends_with(['.', ':', '!'])
+    bold && size >= 0.89 && starts && chars <= 120 && block.lines.len() <= 2 && !text.ends_with(['.', ':', '!'])
 }
 
 /// Returns the heading that is larger than all others, if it is on one of the first pages.

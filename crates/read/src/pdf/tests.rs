@@ -240,6 +240,38 @@ fn a_table_goes_on_on_the_next_page_under_its_header() {
 }
 
 #[test]
+fn cells_below_a_header_are_not_columns_of_text() {
+    // Two cells of three lines each, which are not at the same height, have a gutter like columns have.
+    let header = format!("{}{}{}", parts(600), parts(620), row(600, 20, &ROWS[0].2));
+    let [left, right] = [
+        ["the first cell of it", "has three lines here", "that are all filled"],
+        ["the second cell is", "three lines high and", "it is a bit higher"],
+    ];
+    let cells = lines(55, 640, &left) + &lines(185, 646, &right) + &at("F", 10, 315, 652, "4.0");
+    let plain = row(680, 20, &[&["viewer"], &["read"], &["3.1"]]);
+    let text = many(&[format!("{header}{cells}{plain}")]).text;
+    assert!(
+        text.contains("| the first cell of it has three lines here that are all filled | the second cell"),
+        "{text}"
+    );
+}
+
+#[test]
+fn sizes_are_compared_with_text_that_is_not_code() {
+    let sentence = at("F", 12, 50, 100, "A sentence about the program, and it is no heading");
+    let code: String = (0..8).map(|line| at("C", 10, 50, 130 + 12 * line, "larder vault list --all")).collect();
+    let layer = one(&format!("{sentence}{code}"));
+    assert!(layer.text.starts_with("A sentence about"), "{}", layer.text);
+}
+
+#[test]
+fn headings_do_not_go_on_behind_their_text() {
+    let section = |y, title: &str| at("B", 16, 50, y, title) + &lines(50, y + 30, &["Some text below that heading."]);
+    let layer = many(&[section(100, "The vault"), section(60, "of the shelf")]);
+    assert!(layer.text.contains("# The vault\n") && layer.text.contains("# of the shelf\n"), "{}", layer.text);
+}
+
+#[test]
 fn tables_with_the_same_ends_are_not_one() {
     let text = lines(
         50,

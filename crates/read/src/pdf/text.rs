@@ -23,9 +23,9 @@ pub(super) struct Text<'d> {
     pub(super) links: &'d [String],
 }
 
-/// A part of a paragraph: a word, or a part of one that looks the same.
+/// A part of a paragraph: a word, or the part of one that looks the same.
 #[derive(Debug, Clone, Copy)]
-struct Part<'w> {
+struct Run<'w> {
     text: &'w str,
     look: Look,
     raised: bool,
@@ -86,10 +86,10 @@ impl Text<'_> {
     }
 
     /// Returns the parts of lines. Counts the hyphens that only cut words.
-    fn parts<'w>(&self, lines: &[Vec<&'w Word>], writer: &mut LayerWriter) -> Vec<Part<'w>> {
-        let mut parts: Vec<Part<'w>> = Vec::new();
+    fn parts<'w>(&self, lines: &[Vec<&'w Word>], writer: &mut LayerWriter) -> Vec<Run<'w>> {
+        let mut parts: Vec<Run<'w>> = Vec::new();
         // The word before, and its hyphen if that is not written yet.
-        let mut before: Option<(&Word, Option<Part<'w>>)> = None;
+        let mut before: Option<(&Word, Option<Run<'w>>)> = None;
         for (number, line) in lines.iter().enumerate() {
             for (at, word) in line.iter().enumerate() {
                 let mut space = before.is_some();
@@ -127,12 +127,12 @@ impl Text<'_> {
                         let raised = raised.is_some_and(|raised| raised <= cut[0]);
                         let link = if cut[0] < linked { word.link } else { 0 };
                         let text = &word.text[cut[0]..cut[1]];
-                        parts.push(Part { text, look, raised, space: std::mem::take(&mut space), link });
+                        parts.push(Run { text, look, raised, space: std::mem::take(&mut space), link });
                     }
                 }
                 let hyphen = rest.and_then(|rest| {
                     let last = parts.last()?;
-                    Some(Part { text: &word.text[rest.len()..], space: false, ..*last })
+                    Some(Run { text: &word.text[rest.len()..], space: false, ..*last })
                 });
                 before = Some((word, hyphen));
             }
@@ -154,7 +154,7 @@ impl Text<'_> {
     }
 
     /// Writes the parts of a paragraph.
-    fn write(&self, mut runs: Runs, parts: &[Part<'_>]) -> Inline {
+    fn write(&self, mut runs: Runs, parts: &[Run<'_>]) -> Inline {
         let looks = self.looks(parts);
         let mut link = 0;
         let mut last = runs::Look::default();
@@ -182,13 +182,13 @@ impl Text<'_> {
     }
 
     /// Returns how each part is marked.
-    fn looks(&self, parts: &[Part<'_>]) -> Vec<runs::Look> {
+    fn looks(&self, parts: &[Run<'_>]) -> Vec<runs::Look> {
         let usual = self.usual;
-        let code = |part: &Part<'_>| part.look.mono && !usual.look.mono && !part.text.contains(is_ideograph);
+        let code = |part: &Run<'_>| part.look.mono && !usual.look.mono && !part.text.contains(is_ideograph);
         let mut looks: Vec<runs::Look> =
             parts.iter().map(|part| runs::Look { code: code(part), ..runs::Look::default() }).collect();
-        let bold = |part: &Part<'_>| part.look.bold && !usual.look.bold && !code(part);
-        let italic = |part: &Part<'_>| part.look.italic && !usual.look.italic && !code(part);
+        let bold = |part: &Run<'_>| part.look.bold && !usual.look.bold && !code(part);
+        let italic = |part: &Run<'_>| part.look.italic && !usual.look.italic && !code(part);
         mark(parts, &bold, &|text| has_run(text, LEAST_BOLD, char::is_alphanumeric), &mut |at| looks[at].bold = true);
         mark(parts, &italic, &|text| has_run(text, LEAST_ITALIC, char::is_alphabetic), &mut |at| {
             looks[at].italic = true;
@@ -198,16 +198,11 @@ impl Text<'_> {
 }
 
 /// Marks the parts that look so, if one of those that follow each other counts; but not symbols at their ends.
-fn mark(
-    parts: &[Part<'_>],
-    is: &dyn Fn(&Part<'_>) -> bool,
-    counts: &dyn Fn(&str) -> bool,
-    mark: &mut dyn FnMut(usize),
-) {
+fn mark(parts: &[Run<'_>], is: &dyn Fn(&Run<'_>) -> bool, counts: &dyn Fn(&str) -> bool, mark: &mut dyn FnMut(usize)) {
     let mut at = 0;
     for run in parts.chunk_by(|a, b| is(a) == is(b)) {
         if is(&run[0]) && run.iter().any(|part| counts(part.text)) {
-            let has_words = |part: &Part<'_>| part.text.contains(char::is_alphanumeric);
+            let has_words = |part: &Run<'_>| part.text.contains(char::is_alphanumeric);
             let first = run.iter().position(has_words).unwrap_or(0);
             let last = run.iter().rposition(has_words).unwrap_or(0);
             (at + first..=at + last).for_each(&mut *mark);

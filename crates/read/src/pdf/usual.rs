@@ -12,12 +12,15 @@ const LEAST: usize = 2;
 /// thirtieth is.
 const CUTS: usize = 30;
 
+/// Where less than every so many characters are not code, code is the text.
+const PROSE: usize = 5;
+
 const HYPHENS: [char; 2] = ['-', '‐'];
 
 /// The usual values in a document.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
-    /// Size of most of its text.
+    /// Size of most of its text, without code.
     pub(super) body: f32,
     /// How most of its text looks. Where some of it is in proportional letters, those of a typewriter are code.
     pub(super) look: Look,
@@ -37,7 +40,8 @@ impl Usual {
         reason = "sizes are small"
     )]
     pub(super) fn of<'w>(words: impl Iterator<Item = &'w Word>) -> Self {
-        let mut sizes = BTreeMap::<u32, usize>::new();
+        // Characters of each size, in quarters of a point; those of a typewriter apart.
+        let mut sizes: [BTreeMap<u32, usize>; 2] = Default::default();
         let (mut all, mut bold, mut italic, mut mono) = (0, 0, 0, 0);
         let (mut inside, mut cut): (HashSet<String>, Vec<(&str, &str)>) = Default::default();
         // How many lines go on in the next.
@@ -45,7 +49,10 @@ impl Usual {
         let mut before: Option<&Word> = None;
         for word in words {
             let chars = word.chars();
-            *sizes.entry((word.size * 4.0).round() as u32).or_default() += chars;
+            // Numbers of lines may be most that is not code.
+            if word.text.contains(char::is_alphabetic) {
+                *sizes[usize::from(word.look.mono)].entry((word.size * 4.0).round() as u32).or_default() += chars;
+            }
             all += chars;
             bold += if word.look.bold { chars } else { 0 };
             italic += if word.look.italic { chars } else { 0 };
@@ -69,11 +76,17 @@ impl Usual {
         let (compounds, joined) = (known("-"), known(""));
         let compounds = compounds >= LEAST && compounds > joined;
         let cuts = joined > 0 || cut.len() * CUTS > goes_on;
+        let look = Look { bold: bold * 2 > all, italic: italic * 2 > all, mono: mono * 8 > all * 7 };
+        let [mut sizes, code] = sizes;
+        if sizes.values().sum::<usize>() * PROSE < code.values().sum() {
+            for (size, chars) in code {
+                *sizes.entry(size).or_default() += chars;
+            }
+        }
         // Sizes that differ by rounding are one.
         let weight = |size: u32| -> usize { (size - 1..=size + 1).filter_map(|size| sizes.get(&size)).sum() };
         let body = sizes.keys().filter(|size| **size > 0).max_by(|a, b| weight(**a).cmp(&weight(**b)).then(b.cmp(a)));
         let body = body.map_or(10.0, |size| *size as f32 / 4.0);
-        let look = Look { bold: bold * 2 > all, italic: italic * 2 > all, mono: mono * 8 > all * 7 };
         Self { body, look, words: inside, compounds, cuts }
     }
 
