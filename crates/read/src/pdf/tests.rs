@@ -128,6 +128,9 @@ fn lines_of_a_paragraph_are_joined() {
 fn words_are_told_by_gaps_if_there_are_no_spaces() {
     let layer = one("BT /F 10 Tf 50 700 Td [(Two)-300(wo)20(rds)] TJ 0 -12 Td (fol) Tj (low) Tj ET");
     assert_eq!(layer.text, "Two words follow\n");
+    // Spaces may be narrow, and dots far from each other.
+    let layer = one("BT /F 10 Tf 50 700 Td [(and)-140(so)-140(on)-250(.)-160(.)-160(.)] TJ ET");
+    assert_eq!(layer.text, "and so on ...\n");
 }
 
 #[test]

@@ -10,8 +10,12 @@ use std::ops::Range;
 use super::content::Glyph;
 use super::font::Look;
 
-/// Width of a gap that ends a word, in sizes of the font. TeX's spaces have at least .22, its thin ones .17.
-const GAP: f32 = 0.16;
+/// Width of a gap that ends a word, in sizes of the font. TeX's spaces have at least .22, its thin ones .17; where lines are
+/// stretched and shrunk with their letters, .15 was seen.
+const GAP: f32 = 0.12;
+
+/// The same between dots, which are far from each other in an ellipsis.
+const DOTS: f32 = 0.3;
 
 /// A word on a page.
 #[derive(Debug, Clone)]
@@ -172,7 +176,8 @@ impl<'g> Builder<'g> {
         }
         // The letters of a logo may overlap far, as in LaTeX.
         let back = if down < 0.1 * size { -0.6 * size } else { -0.5 * word.size.max(glyph.size) };
-        gap > back && gap < GAP * size && down < 0.62 * word.size.max(glyph.size)
+        let dots = &*glyph.text == "." && word.text.ends_with('.');
+        gap > back && gap < if dots { DOTS } else { GAP } * size && down < 0.62 * word.size.max(glyph.size)
     }
 
     fn append(&mut self, glyph: &Glyph) {
