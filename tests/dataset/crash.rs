@@ -149,7 +149,7 @@ fn a_run_that_is_killed_is_continued_and_computes_little_again() {
     let parts = whole(&home.join("whole")).unwrap().files;
     let largest = parts.iter().filter(|file| file.table == "chunks").map(|file| file.rows).max().unwrap() as i64;
 
-    let (wanted, mut trial, mut kills, mut told_apart) = (if is_long() { 120 } else { 10 }, 0, 0, 0);
+    let (wanted, mut trial, mut kills, mut told_apart) = (if is_long() { 120 } else { 6 }, 0, 0, 0);
     let mut redundant: [Vec<i64>; 2] = [Vec::new(), Vec::new()];
     while kills < wanted {
         trial += 1;
