@@ -1,7 +1,8 @@
 //! From the bytes of a page to its text. What a page declares is believed less than its bytes: text that is valid UTF-8 is
 //! UTF-8, because others are practically never valid by chance. Then counts what the page declares, then windows-1252, as
-//! in browsers. Of encodings with characters of several bytes, places are those of
-//! the decoded text.
+//! in browsers. Places are known where characters that are not ASCII have one byte or two, all alike.
+
+use std::collections::HashSet;
 
 use chunkmill_base::error::Skip;
 use chunkmill_text::document::{Layer, ReadFlag, Refusal, SourceMap, Structure, Width};
@@ -42,7 +43,11 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     if !is_known || !is_single && wrong * MAX_WRONG > text.len() {
         return Err(Refusal { reason: Skip::Declared { encoding: encoding.name().to_owned() }, hash });
     }
-    let map = if is_single { SourceMap::new(&text, 0, Width::Byte) } else { SourceMap::unknown() };
+    let map = match is_single {
+        true => SourceMap::new(&text, 0, Width::Byte),
+        false if is_double(encoding, &text, bytes.len()) => SourceMap::new(&text, 0, Width::Double),
+        false => SourceMap::unknown(),
+    };
     let mut about = Structure::default();
     about.metadata.insert("encoding".into(), encoding.name().into());
     if known.is_none() {
@@ -56,6 +61,27 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
         metadata: serde_json::Map::new(),
         structure: Some(Box::new(about)),
     })
+}
+
+/// Returns whether all characters of a text that are not ASCII have two bytes, as in most pages in these encodings.
+fn is_double(encoding: &'static Encoding, text: &str, bytes: usize) -> bool {
+    let has_two = |c: char| {
+        let mut buffer = [0; 4];
+        let (encoded, _, is_wrong) = encoding.encode(c.encode_utf8(&mut buffer));
+        !is_wrong && encoded.len() == 2
+    };
+    let mut seen = HashSet::new();
+    let (mut ascii, mut others) = (0, 0);
+    for c in text.chars() {
+        if c.is_ascii() {
+            ascii += 1;
+        } else if seen.insert(c) && !has_two(c) {
+            return false;
+        } else {
+            others += 1;
+        }
+    }
+    encoding != ISO_2022_JP && ascii + 2 * others == bytes
 }
 
 /// Returns whether bytes are UTF-8. ISO-2022-JP is ASCII with escapes.

@@ -16,6 +16,8 @@ pub enum Width {
     Utf16,
     /// One.
     Byte,
+    /// One for ASCII, two for others.
+    Double,
 }
 
 impl Width {
@@ -24,6 +26,7 @@ impl Width {
             Self::Utf8 => c.len_utf8(),
             Self::Utf16 => 2 * c.len_utf16(),
             Self::Byte => 1,
+            Self::Double => 1 + usize::from(!c.is_ascii()),
         };
         bytes as u64
     }
