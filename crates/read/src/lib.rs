@@ -52,7 +52,7 @@ mod package;
 
 #[cfg(any(feature = "asciidoc", feature = "rst"))]
 mod raw;
-#[cfg(any(feature = "office", feature = "pdf"))]
+#[cfg(any(feature = "office", feature = "pdf", feature = "rtf"))]
 #[allow(dead_code, reason = "not all builds have readers that use all of it")]
 mod runs;
 

@@ -191,7 +191,7 @@ impl Flow {
         if !whole && self.paragraph.is_at_empty_line() {
             self.block(format, tables, writer);
         } else {
-            let look = super::paragraph::Look::default();
+            let look = crate::runs::Look::default();
             self.paragraph.say("\n", look);
         }
     }

@@ -30,9 +30,9 @@ use serde_json::Value;
 use self::charset::Coding;
 use self::flow::{Flow, Format, Tables};
 use self::header::{Fonts, Lists, Styles};
-use self::paragraph::Look;
 use self::token::{Token, Tokens};
 use self::words::{Destination, Group};
+use crate::runs::Look;
 
 /// Deepest nesting of groups that is read.
 const MAX_DEPTH: usize = 256;

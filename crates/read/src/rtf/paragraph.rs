@@ -3,24 +3,14 @@
 
 use chunkmill_text::document::Inline;
 
+use crate::runs::Look;
+
 /// Longest bullet or number that is typed, in bytes.
 const MAX_MARKER: usize = 12;
 
-/// How text looks, as far as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is on or off, whatever the others are")]
-pub(super) struct Look {
-    pub(super) bold: bool,
-    pub(super) italic: bool,
-    pub(super) raised: bool,
-    pub(super) code: bool,
-}
-
-impl Look {
-    /// Returns the marks around text that looks like that.
-    fn marks(self) -> impl Iterator<Item = &'static str> {
-        [("**", self.bold), ("*", self.italic)].into_iter().filter(|(_, on)| *on).map(|(mark, _)| mark)
-    }
+/// Returns the marks around text that looks like that.
+fn marks(look: Look) -> impl Iterator<Item = &'static str> {
+    [("**", look.bold), ("*", look.italic)].into_iter().filter(|(_, on)| *on).map(|(mark, _)| mark)
 }
 
 /// A change between two pieces of text.
@@ -206,14 +196,14 @@ impl Line {
         if !self.look.raised {
             self.end_raised();
         }
-        while self.open.iter().any(|(mark, _)| look.marks().all(|other| other != *mark)) {
+        while self.open.iter().any(|(mark, _)| marks(look).all(|other| other != *mark)) {
             self.end_mark();
         }
         self.end_gap();
         if self.look.raised && self.raised.is_none() {
             self.raised = Some(self.inline.as_str().len());
         }
-        for mark in look.marks() {
+        for mark in marks(look) {
             if self.open.iter().all(|(open, _)| *open != mark) {
                 self.open.push((mark, self.inline.start_mark(mark)));
             }
