@@ -34,14 +34,18 @@ class Nowhere(Exception):
     """A place is not in the file."""
 
 
-def decoded(data: bytes) -> str:
-    """Decodes a text file as UTF-8, UTF-16 with its mark, or Latin-1."""
+def decoded(data: bytes, file: bytes | None = None) -> str:
+    """Decodes a text file, or a part of one, as UTF-8, UTF-16 with its mark, as a page says, or as Latin-1."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        said = re.search(rb"(?:charset|encoding)\s*=\s*[\"']?([\w-]+)", (file or data)[:4096])
+        try:
+            return data.decode(said.group(1).decode() if said else "cp1252", "replace")
+        except LookupError:
+            return data.decode("cp1252", "replace")
 
 
 class Source:
@@ -64,7 +68,7 @@ class Source:
             raise Nowhere("no source_start")
         if not 0 <= start <= end <= len(self.data):
             raise Nowhere(f"bytes {start}..{end} of {len(self.data)}")
-        return decoded(self.data[start:end])
+        return decoded(self.data[start:end], self.data)
 
 
 def ends(place: str) -> tuple[str, str]:
