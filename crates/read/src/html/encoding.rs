@@ -43,11 +43,8 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     if !is_known || !is_single && wrong * MAX_WRONG > text.len() {
         return Err(Refusal { reason: Skip::Declared { encoding: encoding.name().to_owned() }, hash });
     }
-    let map = match is_single {
-        true => SourceMap::new(&text, 0, Width::Byte),
-        false if is_double(encoding, &text, bytes.len()) => SourceMap::new(&text, 0, Width::Double),
-        false => SourceMap::unknown(),
-    };
+    let map =
+        if is_single { Some(SourceMap::new(&text, 0, Width::Byte)) } else { double(encoding, &text, bytes.len()) };
     let mut about = Structure::default();
     about.metadata.insert("encoding".into(), encoding.name().into());
     if known.is_none() {
@@ -55,7 +52,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     }
     Ok(Layer {
         text,
-        map,
+        map: map.unwrap_or_else(SourceMap::unknown),
         hash,
         bytes: bytes.len() as u64,
         metadata: serde_json::Map::new(),
@@ -63,25 +60,20 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Layer, Refusal> {
     })
 }
 
-/// Returns whether all characters of a text that are not ASCII have two bytes, as in most pages in these encodings.
-fn is_double(encoding: &'static Encoding, text: &str, bytes: usize) -> bool {
+/// Returns the map of a text whose characters have two bytes unless they are ASCII, as in most pages in these encodings.
+fn double(encoding: &'static Encoding, text: &str, bytes: usize) -> Option<SourceMap> {
     let has_two = |c: char| {
         let mut buffer = [0; 4];
         let (encoded, _, is_wrong) = encoding.encode(c.encode_utf8(&mut buffer));
         !is_wrong && encoded.len() == 2
     };
     let mut seen = HashSet::new();
-    let (mut ascii, mut others) = (0, 0);
-    for c in text.chars() {
-        if c.is_ascii() {
-            ascii += 1;
-        } else if seen.insert(c) && !has_two(c) {
-            return false;
-        } else {
-            others += 1;
-        }
+    if !text.chars().all(|c| c.is_ascii() || !seen.insert(c) || has_two(c)) {
+        return None;
     }
-    encoding != ISO_2022_JP && ascii + 2 * others == bytes
+    let map = SourceMap::new(text, 0, Width::Double);
+    // Escapes and other bytes may stand for no character.
+    (map.place(text, &(0..text.len())).end == bytes as u64).then_some(map)
 }
 
 /// Returns whether bytes are UTF-8. ISO-2022-JP is ASCII with escapes.

@@ -53,7 +53,7 @@ pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual,
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
-        let is_code = |line: &Line| line.look.mono && !usual.look.mono && line.size < 1.15 * usual.body;
+        let is_code = |line: &Line| usual.is_code(line.look) && line.size < 1.15 * usual.body;
         let (kind, len) = if let Some(len) = contents(rest) {
             (Kind::Lines, len)
         } else if let Some((table, len)) = Table::ruled(rest, frames, at == 0) {

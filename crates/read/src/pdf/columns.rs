@@ -73,12 +73,11 @@ impl Cut {
         let mut best: Option<(usize, Self)> = None;
         for start in 0..rows.len() {
             let mut free = rows[start].free.clone();
-            let mut end = start;
+            let (top, mut end) = (rows[start].top, start);
             loop {
                 let next = rows.get(end + 1).map(|row| intersection(&free, &row.free, least));
                 // A gutter that ends here is as long as it gets.
                 for gutter in &free {
-                    let top = rows[start].top;
                     let goes_on = next
                         .as_ref()
                         .is_some_and(|next| next.iter().any(|next| next.start < gutter.end && gutter.start < next.end));
@@ -87,8 +86,8 @@ impl Cut {
                     }
                     let x = f32::midpoint(gutter.start, gutter.end);
                     // The comments of a listing are not a column.
-                    let texts = || rows[start..=end].iter().filter(|row| !row.code);
-                    let inside = || texts().flat_map(|row| &row.words).map(|word| &words[*word]);
+                    let texts = rows[start..=end].iter().filter(|row| !row.code);
+                    let inside = || texts.clone().flat_map(|row| &row.words).map(|word| &words[*word]);
                     let lines = inside().count();
                     if best.as_ref().is_some_and(|(most, _)| *most >= lines) {
                         continue;
@@ -157,7 +156,7 @@ fn rows(words: &[Word], frames: &[Frame], usual: &Usual) -> Vec<Row> {
         }
     }
     for row in &mut rows {
-        row.code = !usual.look.mono && row.words.iter().all(|word| words[*word].look.mono);
+        row.code = row.words.iter().all(|word| usual.is_code(words[*word].look));
         let beside = frames.iter().filter(|frame| frame.top() < row.bottom && frame.bottom() > row.top);
         let beside = beside.map(|frame| (frame.left, frame.right));
         let mut taken: Vec<(f32, f32)> = row.words.iter().map(|word| (words[*word].x, words[*word].end)).collect();

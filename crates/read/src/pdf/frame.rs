@@ -111,11 +111,20 @@ impl Frame {
     pub(super) fn has_cells_at(&self, gutter: &Range<f32>, top: f32, words: &[Word]) -> bool {
         let is_border = |x: &f32| gutter.contains(x);
         let between = |word: &&Word| (self.bottom()..top).contains(&word.middle()) && self.spans(word.x, word.end);
-        let crosses = |word: &Word| self.borders.iter().any(|x| word.x < *x - 1.0 && word.end > *x + 1.0);
-        self.rows.len() == 2
+        self.is_header()
             && top > self.bottom()
             && self.borders.iter().any(is_border)
-            && !words.iter().filter(between).any(crosses)
+            && !words.iter().filter(between).any(|word| self.is_crossed_by(word))
+    }
+
+    /// Returns whether its lines may be those of a header only.
+    pub(super) fn is_header(&self) -> bool {
+        self.rows.len() == 2
+    }
+
+    /// Returns whether a word is over a border of columns.
+    pub(super) fn is_crossed_by(&self, word: &Word) -> bool {
+        self.borders.iter().any(|x| word.x < *x - 1.0 && word.end > *x + 1.0)
     }
 
     /// Returns whether a range of a line is between its sides.

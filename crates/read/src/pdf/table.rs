@@ -53,12 +53,9 @@ impl Table {
         };
         let frame = frames.iter().find(|frame| inside(&lines[0], frame))?;
         let mut len = lines.iter().take_while(|line| inside(line, frame)).count();
-        if frame.rows.len() == 2 {
-            // Perhaps these are the lines of a header, and the last line is on the next page.
-            let crosses = |line: &Line| {
-                let crosses = |x: &f32| line.words().any(|word| word.x < *x - 1.0 && word.end > *x + 1.0);
-                frame.borders.iter().any(crosses)
-            };
+        if frame.is_header() {
+            // Then the last line is on the next page.
+            let crosses = |line: &Line| line.words().any(|word| frame.is_crossed_by(word));
             let goes_on = |at: &usize| {
                 let (before, line) = (&lines[at - 1], &lines[*at]);
                 frame.spans(line.x, line.end) && !crosses(line) && line.y - before.y < 3.5 * line.size
@@ -307,10 +304,11 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
             let short = group.iter().filter(|parts| parts.len() < used.len()).count();
             all += end - start;
             shorter += short;
-            if short == 0 {
-                whole.push((start + 1..end, is_row(group, widest)));
-            } else {
-                found.push((start + 1..end, is_row(group, widest), is_row(group, &vec![0.0; widest.len()])));
+            let sure = is_row(group, widest);
+            if short > 0 {
+                found.push((start + 1..end, sure, is_row(group, &vec![0.0; widest.len()])));
+            } else if sure {
+                whole.push(start + 1..end);
             }
         }
         start = end;
@@ -321,7 +319,7 @@ fn wrapped(lines: &[Line], parts: &[Vec<Part>], bands: &[usize], widest: &[f32],
         let most = sure * 3 >= found.len() * 2;
         // Then all lines that are that close are one row.
         if most && sure > 0 && groups > 2 {
-            for (lines, _) in whole.into_iter().filter(|(_, sure)| *sure) {
+            for lines in whole {
                 goes_on[lines].fill(true);
             }
         }

@@ -4,7 +4,7 @@ use chunkmill_text::document::{DropReason, Inline, LayerWriter};
 
 use super::font::Look;
 use super::line::Line;
-use super::usual::Usual;
+use super::usual::{HYPHENS, Usual};
 use super::word::Word;
 use crate::runs::{self, Runs};
 
@@ -105,15 +105,15 @@ impl Text<'_> {
                     let ideographs = last.text.chars().next_back().is_some_and(is_ideograph)
                         && word.text.chars().next().is_some_and(is_ideograph);
                     // Lines of code are cut in the middle of paths and of options, too.
-                    let code = last.look.mono && word.look.mono && !self.usual.look.mono;
+                    let code = self.usual.is_code(last.look) && self.usual.is_code(word.look);
                     let cut = code && last.text.ends_with(['/', '-']);
                     space = !ideographs && !cut && !ends_with_hyphen(&last.text);
                 }
                 let last = at + 1 == line.len() && number + 1 < lines.len();
                 // Nobody hyphenates names in code.
-                let may_cut = last && (!word.look.mono || self.usual.look.mono);
+                let may_cut = last && !self.usual.is_code(word.look);
                 let rest =
-                    word.text.strip_suffix(['-', '‐']).filter(|rest| may_cut && rest.ends_with(char::is_alphabetic));
+                    word.text.strip_suffix(HYPHENS).filter(|rest| may_cut && rest.ends_with(char::is_alphabetic));
                 let end = rest.map_or(word.text.len(), str::len);
                 let link_ends = !last && line.get(at + 1).is_none_or(|next| next.link != word.link);
                 let linked = if link_ends { self.linked(word) } else { end };
@@ -184,31 +184,31 @@ impl Text<'_> {
     /// Returns how each part is marked.
     fn looks(&self, parts: &[Run<'_>]) -> Vec<runs::Look> {
         let usual = self.usual;
-        let code = |part: &Run<'_>| part.look.mono && !usual.look.mono && !part.text.contains(is_ideograph);
-        let mut looks: Vec<runs::Look> =
-            parts.iter().map(|part| runs::Look { code: code(part), ..runs::Look::default() }).collect();
-        let bold = |part: &Run<'_>| part.look.bold && !usual.look.bold && !code(part);
-        let italic = |part: &Run<'_>| part.look.italic && !usual.look.italic && !code(part);
-        mark(parts, &bold, &|text| has_run(text, LEAST_BOLD, char::is_alphanumeric), &mut |at| looks[at].bold = true);
-        mark(parts, &italic, &|text| has_run(text, LEAST_ITALIC, char::is_alphabetic), &mut |at| {
-            looks[at].italic = true;
-        });
-        looks
+        let code = |part: &Run<'_>| usual.is_code(part.look) && !part.text.contains(is_ideograph);
+        let is_bold = |part: &Run<'_>| part.look.bold && !usual.look.bold && !code(part);
+        let is_italic = |part: &Run<'_>| part.look.italic && !usual.look.italic && !code(part);
+        let bold = emphasis(parts, is_bold, |text| has_run(text, LEAST_BOLD, char::is_alphanumeric));
+        let italic = emphasis(parts, is_italic, |text| has_run(text, LEAST_ITALIC, char::is_alphabetic));
+        let looks = parts.iter().zip(bold).zip(italic);
+        looks.map(|((part, bold), italic)| runs::Look { bold, italic, code: code(part), raised: false }).collect()
     }
 }
 
-/// Marks the parts that look so, if one of those that follow each other counts; but not symbols at their ends.
-fn mark(parts: &[Run<'_>], is: &dyn Fn(&Run<'_>) -> bool, counts: &dyn Fn(&str) -> bool, mark: &mut dyn FnMut(usize)) {
+/// Returns for each part whether it is emphasis: it looks so, and one of those that follow each other counts. Symbols at their
+/// ends are none.
+fn emphasis(parts: &[Run<'_>], is: impl Fn(&Run<'_>) -> bool, counts: impl Fn(&str) -> bool) -> Vec<bool> {
+    let mut found = vec![false; parts.len()];
     let mut at = 0;
     for run in parts.chunk_by(|a, b| is(a) == is(b)) {
         if is(&run[0]) && run.iter().any(|part| counts(part.text)) {
             let has_words = |part: &Run<'_>| part.text.contains(char::is_alphanumeric);
             let first = run.iter().position(has_words).unwrap_or(0);
             let last = run.iter().rposition(has_words).unwrap_or(0);
-            (at + first..=at + last).for_each(&mut *mark);
+            found[at + first..=at + last].fill(true);
         }
         at += run.len();
     }
+    found
 }
 
 /// Returns whether so many of these characters follow each other.

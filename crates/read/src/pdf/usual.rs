@@ -15,7 +15,7 @@ const CUTS: usize = 30;
 /// Where less than every so many characters are not code, code is the text.
 const PROSE: usize = 5;
 
-const HYPHENS: [char; 2] = ['-', '‐'];
+pub(super) const HYPHENS: [char; 2] = ['-', '‐'];
 
 /// The usual values in a document.
 #[derive(Debug, Default)]
@@ -88,6 +88,11 @@ impl Usual {
         let body = sizes.keys().filter(|size| **size > 0).max_by(|a, b| weight(**a).cmp(&weight(**b)).then(b.cmp(a)));
         let body = body.map_or(10.0, |size| *size as f32 / 4.0);
         Self { body, look, words: inside, compounds, cuts }
+    }
+
+    /// Returns whether text that looks so is code.
+    pub(super) fn is_code(&self, look: Look) -> bool {
+        look.mono && !self.look.mono
     }
 
     /// Returns whether the hyphen at the end of a line belongs to the word. It does if the document has the word with a hyphen
