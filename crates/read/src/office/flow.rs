@@ -31,6 +31,8 @@ pub(super) enum Piece {
     Code(Inline),
     Math(Inline),
     Table(Grid),
+    /// A part with a drawing, which its caller reads.
+    Drawing(String),
 }
 
 impl Piece {
@@ -44,7 +46,7 @@ impl Piece {
             | Self::More(_, text)
             | Self::Code(text)
             | Self::Math(text) => Some(text),
-            Self::Place(_) | Self::Anchors(_) | Self::Table(_) => None,
+            Self::Place(_) | Self::Anchors(_) | Self::Table(_) | Self::Drawing(_) => None,
         }
     }
 }

@@ -7,9 +7,11 @@
 //!
 //! What is in all of these formats is in one place each: [`package`](crate::package) opens the file and bounds what is
 //! unpacked, and reads events with names of known namespaces, [`runs`](crate::runs) makes the text of a paragraph, [`flow`]
-//! writes paragraphs, lists and tables.
+//! writes paragraphs, lists and tables, [`drawing`] reads diagrams and charts.
 
 mod about;
+mod dates;
+mod drawing;
 mod flow;
 mod math;
 mod opendocument;

@@ -8,6 +8,7 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings};
 use serde_json::Value;
 
+use super::drawing::Drawing;
 use super::flow::{Flow, Grid, Mark, Piece, Table};
 use crate::package::xml::{Event, Tag, Xml};
 use crate::package::{Package, Relations};
@@ -49,7 +50,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
             hidden.push(Value::from(number));
         }
         writer.place(Place { name: format!("slide {number}"), page: Some(number) });
-        slide.write(number, &mut package, writer)?;
+        slide.write((number, most), &mut package, writer)?;
         others(&mut package, &relations, most, writer)?;
         if writer.is_full() {
             break;
@@ -96,30 +97,6 @@ pub(super) fn notes_of(paragraphs: impl Iterator<Item = Inline>, writer: &mut La
         }
     }
     writer.close();
-}
-
-/// Returns the paragraphs of a part whose text is in drawings: a diagram, or shapes on a sheet.
-pub(super) fn diagram(package: &mut Package<'_>, part: &str) -> Result<Vec<String>, Skip> {
-    let format = package.format;
-    let Some(text) = package.part(part)? else { return Ok(Vec::new()) };
-    let mut xml = Xml::new(&text, format, part);
-    let (mut paragraphs, mut paragraph) = (Vec::new(), String::new());
-    while let Some(event) = xml.next()? {
-        match event {
-            Event::Start(tag) => match tag.name() {
-                ("mc", "Fallback") => xml.skip(|_| {})?,
-                ("a", "t") => xml.skip(|text| paragraph.push_str(text))?,
-                ("a", "br") => paragraph.push('\n'),
-                _ => {}
-            },
-            Event::End(tag) if tag.name() == ("a", "p") => {
-                let text = std::mem::take(&mut paragraph);
-                paragraphs.extend((!text.trim().is_empty()).then_some(text));
-            }
-            _ => {}
-        }
-    }
-    Ok(paragraphs)
 }
 
 /// The purpose of a shape.
@@ -219,7 +196,12 @@ impl Shapes {
         Ok(reader.shapes)
     }
 
-    fn write(self, number: u32, package: &mut Package<'_>, writer: &mut LayerWriter) -> Result<(), Skip> {
+    fn write(
+        self,
+        (number, most): (u32, usize),
+        package: &mut Package<'_>,
+        writer: &mut LayerWriter,
+    ) -> Result<(), Skip> {
         let (titles, others): (Vec<_>, Vec<_>) = self.all.into_iter().partition(|shape| shape.role == Role::Title);
         let mut flow = Flow::default();
         let mut title = Inline::new();
@@ -235,7 +217,7 @@ impl Shapes {
         }
         flow.write(Piece::Heading(2, title), writer);
         for (index, shape) in others.into_iter().enumerate() {
-            shape.write(index, &mut flow, package, writer)?;
+            shape.write((index, most), &mut flow, package, writer)?;
         }
         flow.finish(writer);
         Ok(())
@@ -245,7 +227,7 @@ impl Shapes {
 impl Shape {
     fn write(
         self,
-        index: usize,
+        (index, most): (usize, usize),
         flow: &mut Flow,
         package: &mut Package<'_>,
         writer: &mut LayerWriter,
@@ -278,9 +260,7 @@ impl Shape {
             flow.write(Piece::Table(grid), writer);
         }
         if let Some(part) = self.more {
-            for text in diagram(package, &part)? {
-                flow.write(Piece::Paragraph(Inline::from(&*text)), writer);
-            }
+            Drawing::read((package, most), &part, writer)?.write(flow, writer);
         }
         Ok(())
     }

@@ -609,3 +609,160 @@ fn a_drawing_that_is_no_picture_has_its_alternative_text() {
     let shape = r#"<w:p><w:r><w:t>a </w:t></w:r><w:r><w:drawing><wp:docPr descr="A  box"/></w:drawing></w:r><w:r><w:drawing><wp:docPr name="none"/></w:drawing></w:r></w:p>"#;
     assert_eq!(word(shape).text, "a ![A box]()\n");
 }
+
+const C: &str = r#"xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main""#;
+
+/// Points of a chart: their numbers and texts.
+fn points(all: &[(u32, &str)]) -> String {
+    all.iter().map(|(at, text)| format!(r#"<c:pt idx="{at}"><c:v>{text}</c:v></c:pt>"#)).collect()
+}
+
+/// A series: its name, and the points of its categories and values.
+fn series(name: &str, categories: &str, values: &str) -> String {
+    let name = if name.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<c:tx><c:strRef><c:f>Sheet1!$B$1</c:f><c:strCache>{}</c:strCache></c:strRef></c:tx>",
+            points(&[(0, name)])
+        )
+    };
+    format!(
+        "<c:ser>{name}<c:cat>{categories}</c:cat><c:val><c:numRef><c:numCache><c:formatCode>General</c:formatCode>{values}</c:numCache></c:numRef></c:val></c:ser>"
+    )
+}
+
+/// A chart with a title.
+fn chart(title: &str, series: &str) -> String {
+    format!(
+        "<c:chartSpace {C}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>{title}</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:barChart>{series}</c:barChart></c:plotArea></c:chart></c:chartSpace>"
+    )
+}
+
+/// A slide with this chart.
+fn slide_with(chart: &str) -> Layer {
+    let frame = format!(r#"<p:graphicFrame><a:graphic><c:chart {C} r:id="c"/></a:graphic></p:graphicFrame>"#);
+    let deck = format!(r#"<p:presentation {P}><p:sldIdLst><p:sldId id="256" r:id="a"/></p:sldIdLst></p:presentation>"#);
+    let slide = format!("<p:sld {P}><p:cSld><p:spTree>{frame}</p:spTree></p:cSld></p:sld>");
+    layer_of(
+        "a.pptx",
+        &zip(&[
+            ("ppt/presentation.xml", &*deck),
+            ("ppt/_rels/presentation.xml.rels", &relations(&[("a", "slide", "slides/slide1.xml")])),
+            ("ppt/slides/slide1.xml", &slide),
+            ("ppt/slides/_rels/slide1.xml.rels", &relations(&[("c", "chart", "../charts/chart1.xml")])),
+            ("ppt/charts/chart1.xml", chart),
+        ]),
+    )
+}
+
+#[test]
+fn the_data_of_a_chart_are_a_table() {
+    let quarters = points(&[(0, "Q1"), (1, "Q2"), (2, "Q3")]);
+    let both = [
+        series("Sales", &quarters, &points(&[(0, "4.5"), (2, "7")])),
+        series("Costs", &quarters, &points(&[(0, "1"), (1, "2"), (2, "3")])),
+    ];
+    let layer = slide_with(&chart("By quarter", &both.concat()));
+    assert_eq!(
+        layer.text,
+        "## Slide 1\n\nBy quarter\n\n| | Sales | Costs |\n| --- | --- | --- |\n| Q1 | 4.5 | 1 |\n| Q2 | | 2 |\n| Q3 | 7 | 3 |\n"
+    );
+    assert_eq!(places(&layer)[0].0, "slide 1");
+    // A series without a name, with other categories, and one that was filtered away.
+    let days = format!(
+        "<c:numRef><c:numCache><c:formatCode>d/m/yy</c:formatCode>{}</c:numCache></c:numRef>",
+        points(&[(0, "45352"), (1, "45353")])
+    );
+    let filtered = format!("<c:extLst><c:ext>{}</c:ext></c:extLst>", series("Gone", &quarters, &quarters));
+    let layer = slide_with(&chart("T", &[&both[0], &*series("", &days, &points(&[(1, "9")])), &filtered].concat()));
+    assert!(
+        layer.text.ends_with("| Q3 | 7 |\n\n| | Series 2 |\n| --- | --- |\n| 2024-03-01 | |\n| 2024-03-02 | 9 |\n"),
+        "{}",
+        layer.text
+    );
+    assert_eq!(dropped(&layer, DropReason::Hidden), 4 + 2 * 6 + "Sheet1!$B$1General".len() as u64);
+}
+
+#[test]
+fn categories_of_a_chart_may_have_groups() {
+    let level = |all: &[(u32, &str)]| format!("<c:lvl>{}</c:lvl>", points(all));
+    let categories = format!(
+        "<c:multiLvlStrRef><c:multiLvlStrCache>{}{}</c:multiLvlStrCache></c:multiLvlStrRef>",
+        level(&[(0, "Jan"), (1, "Feb"), (2, "Jan")]),
+        level(&[(0, "2023"), (2, "2024")])
+    );
+    let layer = slide_with(&chart("T", &series("N", &categories, &points(&[(0, "1"), (1, "2"), (2, "3")]))));
+    assert!(
+        layer
+            .text
+            .ends_with("| | | N |\n| --- | --- | --- |\n| 2023 | Jan | 1 |\n| 2023 | Feb | 2 |\n| 2024 | Jan | 3 |\n"),
+        "{}",
+        layer.text
+    );
+}
+
+#[test]
+fn drawings_are_where_they_are_shown() {
+    let data = chart("T", &series("N", &points(&[(0, "a")]), &points(&[(0, "1")])));
+    let rels = relations(&[("c", "chart", "charts/chart1.xml"), ("d", "diagramData", "diagrams/data1.xml")]);
+    let diagram = format!("<dgm:dataModel {W}><a:p><a:r><a:t>box</a:t></a:r></a:p></dgm:dataModel>");
+    let shown = |inside: &str| format!("<w:p><w:r><w:t>x</w:t><w:drawing>{inside}</w:drawing></w:r></w:p>");
+    let with_chart = shown(&format!(r#"<c:chart {C} r:id="c"/>"#));
+    let body = [
+        styled("H1", "One"),
+        with_chart.clone(),
+        styled("H1", "Two"),
+        shown(r#"<dgm:relIds r:dm="d"/>"#),
+        format!("<w:tbl><w:tr><w:tc>{with_chart}</w:tc></w:tr></w:tbl>"),
+        p("end"),
+    ];
+    let document = format!("<w:document {W}><w:body>{}</w:body></w:document>", body.concat());
+    let parts = [
+        ("word/document.xml", &*document),
+        ("word/_rels/document.xml.rels", &rels),
+        ("word/charts/chart1.xml", &data),
+        ("word/diagrams/data1.xml", &diagram),
+    ];
+    let layer = layer_of("a.docx", &zip(&parts));
+    let table = "T\n\n| | N |\n| --- | --- |\n| a | 1 |\n";
+    assert_eq!(layer.text, format!("One\n\nx\n\n{table}\nTwo\n\nx\n\nbox\n\n| x |\n| --- |\n\n{table}\nend\n"));
+    let names: Vec<_> = places(&layer).into_iter().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(names, ["body/p[1]", "body/p[2]", "body/p[3]", "body/p[4]", "body/tbl[1]", "body/p[5]"]);
+}
+
+#[test]
+fn charts_of_open_document_are_tables_too() {
+    let cell = |text: &str| format!("<table:table-cell><text:p>{text}</text:p></table:table-cell>");
+    let gap =
+        r#"<table:table-cell office:value-type="float" office:value="NaN"><text:p>1.#NAN</text:p></table:table-cell>"#;
+    let rows = [
+        format!(
+            "<table:table-header-rows><table:table-row><table:table-cell><text:p/></table:table-cell>{}</table:table-row></table:table-header-rows>",
+            cell("N")
+        ),
+        format!("<table:table-row>{}{}</table:table-row>", cell("a"), cell("1")),
+        format!("<table:table-row>{}{gap}</table:table-row>", cell("b")),
+    ];
+    let object = format!(
+        r#"<office:document-content {O}><office:body><office:chart><chart:chart><chart:title><text:p>T</text:p></chart:title><table:table table:name="local-table">{}</table:table></chart:chart></office:chart></office:body></office:document-content>"#,
+        rows.concat()
+    );
+    let frame = r#"<draw:frame><draw:object xlink:href="./Object 1"/><draw:image xlink:href="./ObjectReplacements/Object 1"/></draw:frame>"#;
+    let table = "T\n\n| | N |\n| --- | --- |\n| a | 1 |\n| b | |\n";
+    let layer = |path: &str, body: &str| {
+        let content =
+            format!("<office:document-content {O}><office:body>{body}</office:body></office:document-content>");
+        layer_of(path, &zip(&[("content.xml", &*content), ("Object 1/content.xml", &object)])).text
+    };
+    let text = format!("<office:text><text:p>x{frame}</text:p><text:p>end</text:p></office:text>");
+    assert_eq!(layer("a.odt", &text), format!("x\n\n{table}\nend\n"));
+    let slide = format!("<office:presentation><draw:page>{frame}</draw:page></office:presentation>");
+    assert_eq!(layer("a.odp", &slide), format!("## Slide 1\n\n{table}"));
+    // The data are cells of the sheet.
+    let sheet = format!(
+        r#"<office:spreadsheet><table:table table:name="S"><table:shapes>{frame}</table:shapes><table:table-row>{}</table:table-row></table:table></office:spreadsheet>"#,
+        cell("1")
+    );
+    assert_eq!(layer("a.ods", &sheet), "## S\n\nT\n\n| 1 |\n| --- |\n");
+}

@@ -6,13 +6,18 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadFlag, on_one_line};
 use serde_json::Value;
 
+use super::super::drawing::{self, Drawing};
 use super::super::flow::{Flow, Mark, Piece, Table};
 use super::super::sheet::{MAX_COLUMNS, MAX_ROWS, Tables};
 use super::styles::{Run, Styles};
 use crate::package::xml::{Event, Tag, Xml};
+use crate::package::{Package, resolved};
 use crate::runs::Runs;
 
 pub(super) const FORMAT: &str = "an OpenDocument file";
+
+/// The part with the text of a document, or of an object in it.
+const CONTENT: &str = "content.xml";
 
 /// How many times a cell or a row with text is written that is said to be there more often.
 const MAX_REPEATED: u64 = 100;
@@ -93,7 +98,8 @@ struct Cell {
 }
 
 /// Reads the content.
-pub(super) struct Content {
+pub(super) struct Content<'p, 'b> {
+    package: &'p mut Package<'b>,
     styles: Styles,
     most: usize,
     kind: Option<Kind>,
@@ -105,6 +111,8 @@ pub(super) struct Content {
     /// The last number of each list that may go on.
     numbers: HashMap<String, u64>,
     table: Option<Table>,
+    /// Drawings in its cells: they follow it.
+    drawings: Vec<Piece>,
     repeated: u64,
     frames: Vec<Frame>,
     note: Option<Note>,
@@ -116,9 +124,10 @@ pub(super) struct Content {
     title: Option<String>,
 }
 
-impl Content {
-    pub(super) fn new(styles: Styles, most: usize) -> Self {
+impl<'p, 'b> Content<'p, 'b> {
+    pub(super) fn new(package: &'p mut Package<'b>, styles: Styles, most: usize) -> Self {
         Self {
+            package,
             styles,
             most,
             kind: None,
@@ -129,6 +138,7 @@ impl Content {
             lists: Vec::new(),
             numbers: HashMap::new(),
             table: None,
+            drawings: Vec::new(),
             repeated: 1,
             frames: Vec::new(),
             note: None,
@@ -142,8 +152,9 @@ impl Content {
     }
 
     /// Reads the content, and returns the first paragraph in the style of a title.
-    pub(super) fn read(mut self, text: &str, writer: &mut LayerWriter) -> Result<Option<String>, Skip> {
-        let mut xml = Xml::new(text, FORMAT, "content.xml");
+    pub(super) fn read(mut self, writer: &mut LayerWriter) -> Result<Option<String>, Skip> {
+        let text = self.package.needed(CONTENT)?;
+        let mut xml = Xml::new(&text, FORMAT, CONTENT);
         let mut counts = HashMap::<String, u32>::new();
         let mut body = None;
         while let Some(event) = xml.next()? {
@@ -179,7 +190,7 @@ impl Content {
                 Event::Text(text) => self.say(text, true, writer),
             }
             if self.slide.number == 0 {
-                self.out.drain(..).for_each(|piece| self.flow.write(piece, writer));
+                self.write_out(writer)?;
             }
             if writer.is_full() {
                 break;
@@ -192,24 +203,42 @@ impl Content {
             });
         }
         self.flow.finish(writer);
-        self.write_notes(writer);
+        self.write_notes(writer)?;
         if !self.hidden.is_empty() {
             writer.about().metadata.insert("hidden_sheets".to_owned(), Value::Array(self.hidden));
         }
         Ok(self.title)
     }
 
-    fn write_notes(&mut self, writer: &mut LayerWriter) {
+    /// Writes the blocks that ended.
+    fn write_out(&mut self, writer: &mut LayerWriter) -> Result<(), Skip> {
+        for piece in self.out.drain(..) {
+            let package = (&mut *self.package, self.most);
+            match (piece, &mut self.sheet) {
+                (Piece::Drawing(part), Some(sheet)) => {
+                    let drawing = Drawing::read(package, &part, writer)?;
+                    drawing.paragraphs.iter().for_each(|text| sheet.tables.text(Inline::from(&**text), writer));
+                }
+                (piece, _) => drawing::write(piece, &mut self.flow, package, writer)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_notes(&mut self, writer: &mut LayerWriter) -> Result<(), Skip> {
         for note in self.notes.drain(..) {
             if let Some(place) = note.place {
                 writer.place(place);
             }
             writer.open_footnote(&note.label);
             let mut flow = Flow::default();
-            note.pieces.into_iter().for_each(|piece| flow.write(piece, writer));
+            for piece in note.pieces {
+                drawing::write(piece, &mut flow, (self.package, self.most), writer)?;
+            }
             flow.finish(writer);
             writer.close();
         }
+        Ok(())
     }
 
     fn start(&mut self, tag: &Tag<'_>, xml: &mut Xml<'_>, writer: &mut LayerWriter) -> Result<(), Skip> {
@@ -324,6 +353,13 @@ impl Content {
                     frame.target = value("href");
                 }
             }
+            ("draw", "object") if !self.slide.in_notes => {
+                let drawing = Piece::Drawing(format!("{}/{CONTENT}", resolved("", &value("href"))));
+                match self.paragraphs.last_mut() {
+                    Some(paragraph) => paragraph.boxed.push(drawing),
+                    None => self.out.push(drawing),
+                }
+            }
             _ => {}
         }
     }
@@ -406,7 +442,7 @@ impl Content {
                 }
             }
             ("draw", "frame") => self.end_frame(),
-            ("draw", "page") => self.end_slide(writer),
+            ("draw", "page") => self.end_slide(writer)?,
             ("presentation", "notes") => self.slide.in_notes = false,
             ("table", name) if self.kind == Some(Kind::Sheets) => self.end_in_sheet(name, writer)?,
             ("table", name) if self.paragraphs.is_empty() => self.end_in_table(name)?,
@@ -430,15 +466,16 @@ impl Content {
         }
     }
 
-    fn end_slide(&mut self, writer: &mut LayerWriter) {
+    fn end_slide(&mut self, writer: &mut LayerWriter) -> Result<(), Skip> {
         let number = self.slide.number;
         let slide = std::mem::replace(&mut self.slide, Slide { number, ..Slide::default() });
         writer.place(Place { name: format!("slide {number}"), page: Some(number) });
         let title = if slide.title.is_blank() { Inline::from(&*format!("Slide {number}")) } else { slide.title };
         self.flow.write(Piece::Heading(2, title), writer);
-        self.out.drain(..).for_each(|piece| self.flow.write(piece, writer));
+        self.write_out(writer)?;
         self.flow.finish(writer);
         super::super::slides::notes_of(slide.notes.into_iter(), writer);
+        Ok(())
     }
 
     fn end_in_table(&mut self, name: &str) -> Result<(), Skip> {
@@ -446,7 +483,10 @@ impl Content {
         match name {
             "table" if table.nested > 0 => table.nested -= 1,
             _ if table.nested > 0 => {}
-            "table" => self.out.extend(self.table.take().map(|table| Piece::Table(table.grid))),
+            "table" => {
+                self.out.extend(self.table.take().map(|table| Piece::Table(table.grid)));
+                self.out.append(&mut self.drawings);
+            }
             "table-cell" | "covered-table-cell" => table.end_cell(self.repeated),
             "table-row" => self.out.extend(table.end_row()?.map(Piece::Table)),
             _ => {}
@@ -527,6 +567,7 @@ impl Content {
             around.boxed.extend(pieces);
         } else if let Some(table) = &mut self.table {
             pieces.iter().filter_map(Piece::text).for_each(|text| table.append(text));
+            self.drawings.extend(pieces.into_iter().filter(|piece| matches!(piece, Piece::Drawing(_))));
         } else if self.kind == Some(Kind::Slides) {
             self.on_slide(pieces, writer);
         } else if let Some(sheet) = &mut self.sheet {

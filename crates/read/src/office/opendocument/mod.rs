@@ -34,8 +34,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
             styles.start(&tag);
         }
     }
-    let text = package.needed("content.xml")?;
-    let title = Content::new(styles, settings.most(bytes.len() as u64)).read(&text, writer)?;
+    let title = Content::new(&mut package, styles, settings.most(bytes.len() as u64)).read(writer)?;
     let about = writer.about();
     about.title = about.title.take().or(title);
     Ok(())

@@ -4,7 +4,6 @@
 //! they are written in the file, dates in ISO form. The size that a sheet declares is not used, and only cells with text are
 //! in memory. `calamine` was compared: it allocates the whole range of a sheet.
 
-mod dates;
 mod range;
 mod tables;
 
@@ -14,9 +13,10 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, ReadSettings};
 use serde_json::Value;
 
-use self::dates::Kind;
 pub(super) use self::range::{MAX_COLUMNS, MAX_ROWS, range};
 pub(super) use self::tables::Tables;
+use super::dates::{self, Kind};
+use super::drawing::Drawing;
 use crate::package::Package;
 use crate::package::xml::{Event, Tag, Xml};
 
@@ -167,8 +167,12 @@ impl Book {
         tables.end(writer);
         let relations = package.relations(&sheet.part)?;
         for relation in relations.of_kind("drawing") {
-            for text in super::slides::diagram(package, &relation.target)? {
-                tables.text(Inline::from(&*text), writer);
+            let own = package.relations(&relation.target)?;
+            let charts = own.of_kind("chart").map(|chart| &chart.target);
+            for part in [&relation.target].into_iter().chain(charts) {
+                for text in Drawing::read((package, self.most), part, writer)?.paragraphs {
+                    tables.text(Inline::from(&*text), writer);
+                }
             }
         }
         for kind in ["comments", "threadedComment"] {

@@ -59,8 +59,6 @@ pub(super) struct NoteUse {
 pub(super) struct Rest {
     /// The notes that it refers to, in their order.
     pub(super) notes: Vec<NoteUse>,
-    /// Parts with diagrams.
-    pub(super) diagrams: Vec<String>,
     /// The first paragraph in the style of a title.
     pub(super) title: Option<String>,
 }
@@ -87,7 +85,7 @@ struct Paragraph {
     /// Whether it has a formula on lines of its own, and whether it has other text.
     formula: bool,
     words: bool,
-    /// Paragraphs of text boxes in it.
+    /// Paragraphs of text boxes in it, and drawings.
     boxed: Vec<Piece>,
 }
 
@@ -113,6 +111,8 @@ pub(super) struct Body<'s> {
     /// The paragraph that is open; below it, those whose text boxes it is in.
     paragraphs: Vec<Paragraph>,
     table: Option<Table>,
+    /// Drawings in its cells: they follow it.
+    drawings: Vec<Piece>,
     /// Columns of the cell that is open.
     span: u64,
     fields: Vec<Field>,
@@ -135,6 +135,7 @@ impl<'s> Body<'s> {
             out: Vec::new(),
             paragraphs: Vec::new(),
             table: None,
+            drawings: Vec::new(),
             span: 1,
             fields: Vec::new(),
             alternatives: Vec::new(),
@@ -152,7 +153,7 @@ impl<'s> Body<'s> {
         text: &str,
         part: &str,
         writer: &mut LayerWriter,
-        mut sink: impl FnMut(Piece, &mut LayerWriter),
+        mut sink: impl FnMut(Piece, &mut LayerWriter) -> Result<(), Skip>,
     ) -> Result<Rest, Skip> {
         let mut xml = Xml::new(text, FORMAT, part);
         let mut counts = HashMap::<String, u32>::new();
@@ -171,7 +172,7 @@ impl<'s> Body<'s> {
             }
             if body.is_some() {
                 self.event(&event, &mut xml, writer)?;
-                self.out.drain(..).for_each(|piece| sink(piece, writer));
+                self.out.drain(..).try_for_each(|piece| sink(piece, writer))?;
             }
             if writer.is_full() {
                 break;
@@ -356,14 +357,21 @@ impl<'s> Body<'s> {
         let Some(paragraph) = self.paragraphs.last_mut() else { return };
         let picture = &mut paragraph.picture;
         let target = |name: &str| tag.prefixed(name).and_then(|id| relations.target(&id)).map(str::to_owned);
+        let drawing = |name: &str| {
+            tag.prefixed(name).and_then(|id| relations.part(&id)).map(|part| Piece::Drawing(part.to_owned()))
+        };
         match tag.name() {
             ("wp", "docPr") => {
                 let words = |name| tag.attr(name).filter(|words| !words.trim().is_empty());
                 picture.alt = words("descr").or_else(|| words("title")).unwrap_or_default().into_owned();
             }
             ("a", "blip") => picture.target = target("embed").or_else(|| target("link")),
-            ("c", "chart") | ("v", "imagedata") => picture.target = target("id"),
-            ("dgm", "relIds") => self.rest.diagrams.extend(target("dm")),
+            ("v", "imagedata") => picture.target = target("id"),
+            ("c", "chart") => {
+                picture.target = target("id");
+                paragraph.boxed.extend(drawing("id"));
+            }
+            ("dgm", "relIds") => paragraph.boxed.extend(drawing("dm")),
             ("v", "shape" | "rect") => picture.alt = tag.attr("alt").unwrap_or_default().into_owned(),
             _ => {}
         }
@@ -513,9 +521,10 @@ impl<'s> Body<'s> {
         if let Some(around) = self.paragraphs.last_mut() {
             around.boxed.extend(pieces.into_iter().filter(|piece| !piece.text().is_some_and(Inline::is_blank)));
         } else if let Some(table) = &mut self.table {
-            for piece in &pieces {
+            for piece in pieces {
                 match piece {
                     Piece::Anchors(names) => names.iter().for_each(|name| table.anchor(name)),
+                    Piece::Drawing(_) => self.drawings.push(piece),
                     piece => piece.text().into_iter().for_each(|text| table.append(text)),
                 }
             }
@@ -608,6 +617,7 @@ impl<'s> Body<'s> {
             _ => {
                 if let Some(table) = self.table.take() {
                     self.out.push(Piece::Table(table.grid));
+                    self.out.append(&mut self.drawings);
                 }
             }
         }

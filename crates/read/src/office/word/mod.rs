@@ -11,10 +11,11 @@ mod symbols;
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Skip;
-use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings};
+use chunkmill_text::document::{DropReason, LayerWriter, ReadSettings};
 
 use self::body::{Body, FORMAT, NoteKind, NoteUse};
 use self::styles::{Lists, Styles};
+use super::drawing;
 use super::flow::{Flow, Piece};
 use crate::package::xml::{Event, Xml};
 use crate::package::{Package, Relations};
@@ -58,13 +59,9 @@ impl Document<'_> {
         let text = self.package.needed(main)?;
         let mut flow = Flow::default();
         let body = Body::new(&self.styles, &mut self.lists, &self.relations, self.most);
-        let rest = body.read(&text, main, writer, |piece, writer| flow.write(piece, writer))?;
-        for part in &rest.diagrams {
-            flow.write(Piece::Place(Place::new(&**part)), writer);
-            for text in super::slides::diagram(&mut self.package, part)? {
-                flow.write(Piece::Paragraph(Inline::from(&*text)), writer);
-            }
-        }
+        let (package, most) = (&mut self.package, self.most);
+        let rest =
+            body.read(&text, main, writer, |piece, writer| drawing::write(piece, &mut flow, (package, most), writer))?;
         flow.finish(writer);
         for kind in [NoteKind::Footnote, NoteKind::Endnote] {
             self.notes(kind, &rest.notes, writer)?;
@@ -91,7 +88,9 @@ impl Document<'_> {
             }
             writer.open_footnote(&note.label);
             let mut flow = Flow::default();
-            pieces.for_each(|piece| flow.write(piece, writer));
+            for piece in pieces {
+                drawing::write(piece, &mut flow, (&mut self.package, self.most), writer)?;
+            }
             flow.finish(writer);
             writer.close();
         }

@@ -1,4 +1,4 @@
-//! Dates in sheets. They are stored as numbers of days, and only the format of their cell says that they are dates.
+//! Dates in sheets and charts. They are stored as numbers of days, and only the format of their cell says that they are dates.
 
 /// The meaning of a number, by its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
