@@ -246,7 +246,8 @@ class Word(Source):
         try:
             document = docx.Document(str(path))
             self.body = document.element.body
-            self.parts = {str(part.partname).lstrip("/"): part for part in document.part.package.iter_parts()}
+            # A paragraph names its charts and diagrams; here, each may have all of them.
+            self.drawn = drawings(self.data, "word")
             parts = document.part.package.iter_parts()
             self.notes = {}
             for part in parts:
@@ -262,9 +263,6 @@ class Word(Source):
 
     def element(self, name: str) -> Any:
         """Returns the child of the body with this name, or a note."""
-        if name in self.parts:
-            # A diagram.
-            return etree.fromstring(self.parts[name].blob)
         root, _, rest = name.partition("/")
         tree = self.body if root == "body" else self.notes.get(root)
         if tree is None:
@@ -279,11 +277,9 @@ class Word(Source):
     def at(self, place: str | None, start: int | None, end: int | None) -> str:
         first, last = (self.element(name) for name in ends(place or ""))
         if first.getroottree().getroot() is not last.getroottree().getroot():
-            # Text with its notes or diagrams, which are parts of their own.
-            return "\n".join([self.text(), drawn(first), drawn(last)])
-        if first.getparent() is None:
-            return "\n".join([word_text(first), drawn(first)])
-        inside, parts = False, []
+            # Text with its notes, which are parts of their own.
+            return "\n".join([self.text(), self.drawn])
+        inside, parts = False, [self.drawn, ""]
         for child in first.getparent() if first.getparent() is not None else [first]:
             inside |= child is first or first in child.iterdescendants()
             if inside:
@@ -362,7 +358,8 @@ class Sheets(Source):
     @staticmethod
     def cells(sheet: Any, area: str | None) -> str:
         """Returns the values of cells as texts; numbers and dates only if they are texts, as formats change them."""
-        rows = sheet[area] if area else sheet.iter_rows()
+        # A sheet with a chart alone has no cells.
+        rows = sheet[area] if area else getattr(sheet, "iter_rows", list)()
         if not isinstance(rows, tuple) and area:
             rows = ((rows,),)
         found = [sheet.title]
@@ -412,24 +409,34 @@ class OpenDocument(Source):
             loaded = odf.opendocument.load(str(path))
             out = io.StringIO()
             loaded.body.toXml(0, out)
-            self.body = etree.fromstring(out.getvalue().encode(), etree.XMLParser(huge_tree=True, recover=True))
+            parser = etree.XMLParser(huge_tree=True, recover=True)
+            self.body = etree.fromstring(out.getvalue().encode(), parser)
+            # Charts and other documents in this one are parts of their own.
+            self.objects = {}
+            with zipfile.ZipFile(io.BytesIO(self.data)) as package:
+                for name in package.namelist():
+                    if name.endswith("/content.xml"):
+                        content = etree.fromstring(package.read(name), parser)
+                        self.objects[posixpath.dirname(name)] = self.said(content)
         except Exception as problem:  # noqa: BLE001
             raise Unreadable(repr(problem)[:150]) from problem
 
-    @classmethod
-    def said(cls, element: Any) -> str:
-        """Returns the text of an element without deleted text and comments."""
+    def said(self, element: Any) -> str:
+        """Returns the text of an element without deleted text and comments, with that of objects in it."""
         parts: list[str] = []
 
         def walk(each: Any) -> None:
             if not isinstance(each.tag, str):
                 return
-            if each.tag in (cls.TEXT + "tracked-changes", cls.OFFICE + "annotation"):
+            if each.tag in (self.TEXT + "tracked-changes", self.OFFICE + "annotation"):
                 return
-            if each.tag in cls.APART:
+            if each.tag in self.APART:
                 parts.append("\n")
-            if each.tag in (cls.DRAW + "page", cls.TABLE + "table"):
+            if each.tag in (self.DRAW + "page", self.TABLE + "table"):
                 parts.append("\n")
+            if each.tag == self.DRAW + "object":
+                target = each.get("{http://www.w3.org/1999/xlink}href") or ""
+                parts.append("\n" + self.objects.get(posixpath.normpath(target), "") + "\n")
             parts.append(each.text or "")
             for child in each:
                 walk(child)
@@ -439,7 +446,14 @@ class OpenDocument(Source):
         return "".join(parts)
 
     def text(self) -> str:
-        return self.said(self.body)
+        objects = self.objects
+        if self.body.find(self.OFFICE + "spreadsheet") is not None:
+            # The data of its charts are in its cells.
+            self.objects = {}
+        try:
+            return self.said(self.body)
+        finally:
+            self.objects = objects
 
     def at(self, place: str | None, start: int | None, end: int | None) -> str:
         first, last = ends(place or "")

@@ -456,6 +456,9 @@ fn sheets_of_open_document_have_ranges_and_bounded_repeats() {
     let layer = layer_of("a.ods", &open_document("", &body));
     assert_eq!(layer.text, "## T\n\n| a | 2024-03-01 |\n| --- | --- |\n");
     assert_eq!(places(&layer)[0].0, "T!A1:B1");
+    let message = "<table:content-validations><table:content-validation><table:error-message><text:p>too small</text:p></table:error-message></table:content-validation></table:content-validations>";
+    let layer = layer_of("a.ods", &open_document("", &body.replacen('>', &format!(">{message}"), 1)));
+    assert_eq!((places(&layer)[0].0, dropped(&layer, DropReason::Hidden)), ("T!A1:B1", 8));
     let many = format!(
         "<office:spreadsheet><table:table table:name=\"T\"><table:table-row table:number-rows-repeated=\"1000000\">{}</table:table-row></table:table></office:spreadsheet>",
         cell("x", r#"table:number-columns-repeated="16384""#)

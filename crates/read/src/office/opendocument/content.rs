@@ -245,7 +245,8 @@ impl<'p, 'b> Content<'p, 'b> {
         match tag.name() {
             ("text" | "table", "tracked-changes") => left_out(xml, DropReason::Deleted, writer)?,
             ("office", "annotation") => left_out(xml, DropReason::Comment, writer)?,
-            ("office", "forms") => left_out(xml, DropReason::Hidden, writer)?,
+            // Fields of forms, and what a sheet says of a value that someone enters.
+            ("office", "forms") | ("table", "content-validations") => left_out(xml, DropReason::Hidden, writer)?,
             (
                 "text",
                 "table-of-content" | "illustration-index" | "table-index" | "object-index" | "user-index"
