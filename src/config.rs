@@ -45,11 +45,14 @@ pub(crate) const DEFAULT_FILES: usize = 8;
 /// Default number of chunks that a reranker reads.
 const RERANK_DEPTH: usize = 50;
 
+/// Default weight of the ranking's score next to the reranker's.
+const RERANK_WEIGHT: Weight = Weight::TWO;
+
 /// Largest number of worker threads: each takes memory, even if it never works.
 const MAX_THREADS: usize = 1024;
 
 /// The name for running without a reranker, used where rerankers are compared with none.
-const NO_RERANKER: &str = "none";
+pub const NO_RERANKER: &str = "none";
 
 /// One source of settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -222,8 +225,12 @@ settings! {
         pub path_weight: Weight = "W", Is("2"), Nothing;
         /// Reranker (cross-encoder) that reorders the best chunks.
         pub rerank: String = "FOLDER|HUB_ID[@REVISION]", Words("none"), Nothing;
-        /// How many chunks the reranker reads. Other chunks are not returned.
+        /// How many chunks the reranker reads. The others follow in their order.
         pub rerank_depth: NonZeroUsize = "N", Is("50"), Nothing;
+        /// Weight of the ranking's score next to the reranker's. With 0, the reranker's replaces it.
+        pub rerank_weight: Weight = "W", Is("2"), Nothing;
+        /// Milliseconds for the reranker: it reads only as many chunks as there is time for, but at least 8.
+        pub rerank_ms: NonZeroUsize = "MS", Words("no limit"), Nothing;
         /// Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`.
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
         /// Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
@@ -375,6 +382,10 @@ pub struct Config {
     pub rerank: Option<ModelRef>,
     /// How many chunks the reranker reads.
     pub rerank_depth: usize,
+    /// Weight of the ranking's score next to the reranker's.
+    pub rerank_weight: Weight,
+    /// Time for the reranker, if it is limited.
+    pub rerank_time: Option<Duration>,
     /// Order in which a context is filled.
     pub packing: Packing,
     /// Folder of the keyword index cache, if there is one.
@@ -629,6 +640,8 @@ impl Options {
             ranking: self.search.ranking(),
             rerank: model(self.search.rerank.clone().filter(|name| name != NO_RERANKER), "rerank")?,
             rerank_depth: self.search.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
+            rerank_weight: self.search.rerank_weight.unwrap_or(RERANK_WEIGHT),
+            rerank_time: self.search.rerank_ms.map(|ms| Duration::from_millis(ms.get() as u64)),
             packing: self.search.packing.unwrap_or_default(),
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
@@ -736,9 +749,10 @@ impl Config {
         self.rerank.as_ref().map(|model| embed::load_reranker(self.backend, model)).transpose()
     }
 
-    /// Combines a loaded reranker with the number of chunks that it reads.
+    /// Combines a loaded reranker with how it is used.
     pub fn rerank<'q>(&self, reranker: Option<&'q dyn Reranker>) -> Option<Rerank<'q>> {
-        reranker.map(|reranker| Rerank { reranker, depth: self.rerank_depth })
+        let (depth, weight, time) = (self.rerank_depth, self.rerank_weight, self.rerank_time);
+        reranker.map(|reranker| Rerank { reranker, depth, weight, time })
     }
 
     /// Opens the embedding cache, if there is one. Without it, or if it cannot be opened, everything is slower but

@@ -37,8 +37,10 @@ import subprocess
 import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from common import EVAL, PYTHON, ROOT, SUFFIXES, WORK, Document, documents, index, pandoc, quarantined, run, say, shared, words
@@ -56,6 +58,8 @@ TARGETS = {"html": 0.98, "rst": 0.98, "asciidoc": 0.98, "notebook": 0.98, "docx"
 READERS = {"html": "html", "rst": "rst", "notebook": "ipynb", "docx": "docx", "odt": "odt", "epub": "epub", "latex": "latex", "rtf": "rtf"}
 # Markdown in two other ways.
 CONTROLS = ["unwrapped", "original"]
+# Longest stretch that is compared by character.
+CLAUSE = 2000
 READER = "gfm+wikilinks_title_after_pipe+definition_lists"
 OUT = WORK / "same"
 SUFFIXES.update(dict.fromkeys(["markdown", *CONTROLS], (".md",)))
@@ -278,12 +282,10 @@ def differences(name: str, mine: list[str], other: list[str]) -> list[tuple[int,
     found = []
     one, two = "".join(map(plain, mine)), "".join(map(plain, other))
     if one != two:
-        for tag, a, b, c, d in difflib.SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
-            if tag != "equal":
-                before = one[max(0, a - 30) : a]
-                found.append(
-                    (b - a + d - c, "text", f"{name}: …{before}[{one[a:b][:120]}→{two[c:d][:120]}]{one[b : b + 15]}")
-                )
+        for a, b, c, d in unequal(one, two):
+            before = one[max(0, a - 30) : a]
+            text = f"{name}: …{before}[{one[a:b][:120]}→{two[c:d][:120]}]{one[b : b + 15]}"
+            found.append((b - a + d - c, "text", text))
     else:
         left = Counter(map(plain, other))
         for text in mine:
@@ -291,6 +293,22 @@ def differences(name: str, mine: list[str], other: list[str]) -> list[tuple[int,
                 found.append((len(text), "cut", f"{name}: {text[:70]!r}…{text[-70:]!r}"))
                 break
     return found
+
+
+def unequal(one: str, two: str) -> Iterator[tuple[int, int, int, int]]:
+    """Yields the ranges in which two texts differ. Clauses are compared first: by character, a page takes seconds."""
+    clauses = [re.findall(r"[^.,;:()]+[.,;:()]*|[.,;:()]+", text) for text in (one, two)]
+    starts = [list(accumulate(map(len, parts), initial=0)) for parts in clauses]
+    for tag, *at in difflib.SequenceMatcher(None, *clauses, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        a, b, c, d = starts[0][at[0]], starts[0][at[1]], starts[1][at[2]], starts[1][at[3]]
+        if max(b - a, d - c) > CLAUSE:
+            yield a, b, c, d
+            continue
+        for tag, i, j, k, l in difflib.SequenceMatcher(None, one[a:b], two[c:d], autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield a + i, a + j, c + k, c + l
 
 
 def place(evidence: str, layer: str) -> tuple[int, int] | None:

@@ -1,7 +1,7 @@
 //! Conclusions from a report: the best cell, the cells that cannot be separated from it, the fronts, the hybrid
 //! verdict, and texts that agree with the figures.
 
-use chunkmill_eval::data::report::{Advice, Cell, Comparison, IndexCost, Report, Spread, Verdict};
+use chunkmill_eval::data::report::{Advice, Cell, CellReranker, Comparison, IndexCost, Report, Spread, Verdict};
 use chunkmill_eval::findings::analysis::{analyse, figure, ranked};
 use chunkmill_eval::show;
 use proptest::prelude::*;
@@ -55,6 +55,42 @@ fn the_default_is_advised_unless_another_setting_is_shown_to_be_better() {
         better.headline
     );
     assert!(better.gain.contains("The default, `structure · hybrid`, has 0.500."), "{}", better.gain);
+}
+
+#[test]
+fn a_reranker_is_advised_only_if_it_pays() {
+    let advised = |with: Values, synthetic: bool| {
+        let mut report = report_of(&[
+            ("structure · hybrid", found(60, 0.5)),
+            ("structure · hybrid rerank", with),
+            ("recursive · hybrid", found(60, 0.3)),
+        ]);
+        report.labels.synthetic = synthetic;
+        let without = Some("structure · hybrid".to_owned());
+        report.cells[1].reranker = Some(CellReranker { model: "models/MiniLM".to_owned(), without });
+        analyse(&mut report);
+        said(&report);
+        let verdict = verdict(&report).clone();
+        let found = verdict.rerankers[0].clone();
+        assert!(verdict.advice.caveats.contains(&found.text));
+        (verdict.advised, found.pays, found.text)
+    };
+    for synthetic in [false, true] {
+        let (id, pays, text) = advised(found(60, 0.8), synthetic);
+        assert_eq!((&*id, pays), ("structure · hybrid rerank", true));
+        assert!(text.starts_with("The reranker MiniLM pays: +0.300 in "), "{text}");
+    }
+    // Ahead by chance, equal, and behind.
+    let few = (0..60).map(|at| Some(f64::from(u8::from(at < 29 || (40..43).contains(&at))))).collect();
+    for (with, words) in [
+        (few, "is not shown to pay: +0.033"),
+        (found(60, 0.5), "changes nothing here"),
+        (found(60, 0.2), "loses evidence here: -0.300"),
+    ] {
+        let (id, pays, text) = advised(with, false);
+        assert_eq!((&*id, pays), ("structure · hybrid", false), "{text}");
+        assert!(text.contains(words), "{text}");
+    }
 }
 
 /// The forms of a report that name a setting to use, and all of them name the same.

@@ -277,6 +277,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
     let text = build.text();
     Cell {
         halves: Vec::new(),
+        reranker: None,
         id: format!("{text} · {mode} · k={k}"),
         build: text.clone(),
         spec: build.spec(),

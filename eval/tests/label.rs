@@ -10,6 +10,7 @@ use chunkmill_eval::labels::set::LabelSet;
 use tempfile::TempDir;
 
 use crate::common::{arg, eval, folder};
+use crate::tiny::Tiny;
 
 const DOCUMENTS: [(&str, &str); 3] = [
     (
@@ -245,14 +246,33 @@ fn recommend(home: &TempDir, more: &[&str]) -> (i32, String, String) {
     eval(&[&["recommend", &docs, "-o", &out][..], &fake, more].concat())
 }
 
-#[test]
-fn from_documents_to_advice() {
+/// Copies some pages of larder to `docs`.
+fn copy_guide(home: &TempDir) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/larder/corpus/guide");
-    let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join("docs")).unwrap();
     for entry in fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap()) {
         fs::copy(entry.path(), home.path().join("docs").join(entry.file_name())).unwrap();
     }
+}
+
+#[test]
+fn advice_says_whether_a_reranker_pays() {
+    let home = TempDir::new().unwrap();
+    copy_guide(&home);
+    let model = home.path().join("tiny");
+    Tiny { layers: 1, ..Tiny::new("bert", 48, 3) }.write_cross_encoder(&model);
+    let (code, out, said) = recommend(&home, &["--minutes", "0", "--rerank", arg(&model)]);
+    assert_eq!(code, 0, "{said}");
+    assert!(out.starts_with("Keep the default, `structure, hybrid, k=5`"), "{out}");
+    // It is made up, so it pays at most by chance.
+    assert!(out.contains("note  The reranker tiny "), "{out}");
+    assert!(!fs::read_to_string(home.path().join("advice/chunkmill.toml")).unwrap().contains("rerank ="), "{out}");
+}
+
+#[test]
+fn from_documents_to_advice() {
+    let home = TempDir::new().unwrap();
+    copy_guide(&home);
     // Without any time, the first setting is still tried.
     let (code, out, said) = recommend(&home, &["--minutes", "0"]);
     assert_eq!(code, 0, "{said}");

@@ -24,7 +24,7 @@ pub(super) struct RetrievalArgs {
     /// The question, in plain words; there is no query syntax
     #[arg(value_parser = question)]
     query: String,
-    /// Drop hits with a lower score. The scale depends on --mode; with --rerank it is the reranker's score
+    /// Drop hits with a lower score. The scale depends on --mode; with --rerank-weight 0 it is the reranker's score
     #[arg(long, value_name = "SCORE", allow_negative_numbers = true, value_parser = f64::read)]
     min_score: Option<f64>,
     #[command(flatten)]

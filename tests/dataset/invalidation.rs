@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 77] = [
+const CHANGES: [(&str, &str, &str); 79] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -95,6 +95,8 @@ const CHANGES: [(&str, &str, &str); 77] = [
     ("[search] path_weight", "", "7"),
     ("[search] rerank", "", "'none'"),
     ("[search] rerank_depth", "", "7"),
+    ("[search] rerank_weight", "", "7"),
+    ("[search] rerank_ms", "", "7"),
     ("[search] packing", "", "'rank'"),
     ("[search] keyword_cache", "", "'elsewhere'"),
     ("[answer] endpoint", "", "'http://localhost:1/v1'"),

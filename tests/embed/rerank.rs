@@ -253,21 +253,46 @@ fn the_best_chunks_are_put_in_order_anew() {
     };
     let loaded = open(&reranker, Backend::default()).unwrap();
     let plain = search(&["--mode", "keyword"]);
-    let anew = search(&["--mode", "keyword", "--rerank", "reranker"]);
+    let reranked = |more: &[&str]| search(&[&["--mode", "keyword", "--rerank", "reranker"], more].concat());
+    let anew = reranked(&["--rerank-weight", "0"]);
     assert_eq!((plain.len(), anew.len()), (3, 3));
+    // The reranker reads what a model sees: the headings of a chunk before its content.
+    let read =
+        |hit: &Value| format!("{}\n\n{}", hit["header_path"].as_str().unwrap(), hit["content"].as_str().unwrap());
     let mut last = f64::INFINITY;
     for hit in &anew {
         let score = hit["score"].as_f64().unwrap();
-        let wanted = loaded.scores(QUESTION, &[hit["content"].as_str().unwrap()]).unwrap()[0];
+        let wanted = loaded.scores(QUESTION, &[&read(hit)]).unwrap()[0];
         assert!((score - f64::from(wanted)).abs() < 1e-6 && score <= last, "{hit}");
         last = score;
     }
-    // With a depth of two, it returns only the best two.
-    let two = search(&["--mode", "keyword", "--rerank", "reranker", "--rerank-depth", "2"]);
-    let ids =
-        |hits: &[Value]| hits.iter().map(|hit| hit["chunk_id"].to_string()).collect::<std::collections::BTreeSet<_>>();
-    assert_eq!(ids(&two), ids(&plain[..2]));
-    assert_eq!(ids(&search(&["-k", "1", "--rerank", "reranker"])).len(), 1);
+    // Its scores are added, each in standard deviations from their mean, on the scale of the ranking.
+    let spread = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64;
+        (mean, variance.sqrt())
+    };
+    let scores: Vec<f64> = plain.iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+    let texts: Vec<String> = plain.iter().map(read).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let logits: Vec<f64> = loaded.logits(QUESTION, &texts).unwrap().into_iter().map(f64::from).collect();
+    let ((_, unit), (mean, deviation)) = (spread(&scores), spread(&logits));
+    for weight in [0.5, 2.0, 8.0] {
+        let sum = |at: usize| scores[at] + unit / weight * (logits[at] - mean) / deviation;
+        let mut order: Vec<usize> = (0..3).collect();
+        order.sort_by(|a, b| sum(*b).total_cmp(&sum(*a)));
+        let found = reranked(&["--rerank-weight", &weight.to_string()]);
+        for (hit, at) in found.iter().zip(order) {
+            assert_eq!(hit["chunk_id"], plain[at]["chunk_id"], "{weight}");
+            assert!((hit["score"].as_f64().unwrap() - sum(at)).abs() < 1e-6, "{weight}: {hit}");
+        }
+    }
+    // With a depth of two, the third follows. There is time for all.
+    let two = reranked(&["--rerank-depth", "2"]);
+    assert_eq!((two.len(), &two[2]["chunk_id"]), (3, &plain[2]["chunk_id"]));
+    assert!(two[2]["score"].as_f64() <= two[1]["score"].as_f64());
+    assert_eq!(reranked(&["--rerank-ms", "600000"]), reranked(&[]));
+    assert_eq!(search(&["-k", "1", "--rerank", "reranker"]).len(), 1);
     assert_eq!(search(&["--mode", "keyword", "--rerank", "none"]), plain);
     let (code, out, errors) = run(home.path(), &["context", "out", QUESTION, "--rerank", "reranker"]);
     assert_eq!(code, 0, "{errors}");

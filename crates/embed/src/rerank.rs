@@ -20,12 +20,23 @@ pub trait Reranker: Send + Sync {
     /// Returns the hub id with its revision, or the folder's name.
     fn id(&self) -> &str;
 
-    /// Returns a score for each passage; higher is better. The range depends on the model: for most it is 0 to 1. A
-    /// score depends only on the question and its passage. The model reads as many tokens of both as it can.
+    /// Returns what the model says of each passage before its activation, without bounds; higher is better. It depends
+    /// only on the question and its passage. The model reads as many tokens of both as it can.
     ///
     /// # Errors
     /// [`Error::Embed`](chunkmill_base::error::Error::Embed) if the model fails.
-    fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>>;
+    fn logits(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>>;
+
+    /// Returns the score that the model makes of what it says. The range depends on the model: for most it is 0 to 1.
+    fn score(&self, logit: f32) -> f32;
+
+    /// Returns a score for each passage; higher is better.
+    ///
+    /// # Errors
+    /// [`Error::Embed`](chunkmill_base::error::Error::Embed) if the model fails.
+    fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
+        Ok(self.logits(question, passages)?.into_iter().map(|logit| self.score(logit)).collect())
+    }
 }
 
 /// The configuration of a reranker's folder, without the weights.

@@ -54,6 +54,9 @@ pub(super) struct Args {
     /// Try no further chunk settings after this many minutes; the first ones are always tried
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = u64::read)]
     minutes: u64,
+    /// Also try the default with this reranker: a folder or a hub id. It is advised only if the questions show a gain
+    #[arg(long, value_name = "FOLDER|HUB_ID[@REVISION]")]
+    rerank: Option<String>,
     /// Folder for the result: chunkmill.toml, report.html, the labels and the run. An interrupted run resumes
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     out: PathBuf,
@@ -73,7 +76,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let set = labels(&args.documents, args.questions.as_deref(), &args.out, &options)?;
     let labelled = Labelled::read(&set)?;
     let file = args.out.join(FILE);
-    replace(&file, SWEEP.as_bytes())?;
+    replace(&file, tried(args.rerank.as_deref()).as_bytes())?;
     let plan = plan::read(&file, options)?;
     let out = args.out.join(RUN);
     let models = check_models(&plan)?;
@@ -109,6 +112,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
         print(format_args!("\nreport  {}\nuse it  {command}", report.display()))?;
     }
     Ok(exit::DONE)
+}
+
+/// Returns the sweep file, with the default and a reranker after the default alone.
+fn tried(reranker: Option<&str>) -> String {
+    let Some(model) = reranker else { return SWEEP.to_owned() };
+    let model = toml::Value::from(model);
+    let grid = format!("[[grid]]\npreset = [\"structure\"]\nmode = \"hybrid\"\nrerank = [{model}]\n\n");
+    let after_first = SWEEP.match_indices("[[grid]]").nth(1).map_or(SWEEP.len(), |(at, _)| at);
+    [&SWEEP[..after_first], &grid, &SWEEP[after_first..]].concat()
 }
 
 /// Refuses documents that do not exist, and an output folder that holds something else, or in which the result would

@@ -269,6 +269,9 @@ pub struct Cell {
     pub engine: String,
     /// `vector`, `keyword`, `hybrid` or `graph`.
     pub retrieval: String,
+    /// The reranker, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reranker: Option<CellReranker>,
     /// Number of best chunks taken.
     pub k: usize,
     /// For fused retrieval, the ids of the vector cell and the keyword cell that it fuses.
@@ -484,6 +487,9 @@ pub struct Verdict {
     /// How much better than the best a cell would have to be by the primary metric for these questions to show it,
     /// uncorrected, with probability 0.8.
     pub minimum_detectable_effect: f64,
+    /// Each search with a reranker compared with the same search without it. One is only advised if it pays.
+    #[serde(default)]
+    pub rerankers: Vec<RerankerVerdict>,
     /// Fused retrieval compared with its halves.
     pub hybrid: Vec<HybridVerdict>,
     /// The same comparison over all datasets together; `None` if both halves were tried on none of them.
@@ -542,6 +548,30 @@ pub struct HybridOverall {
     /// Hybrid minus half by the primary metric; a single comparison, so nothing is corrected.
     pub comparison: Comparison,
     /// A sentence on what that means.
+    pub text: String,
+}
+
+/// The reranker of a cell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CellReranker {
+    /// Its folder or hub id.
+    pub model: String,
+    /// Id of the cell that only lacks it, if that was tried.
+    pub without: Option<String>,
+}
+
+/// A search with a reranker compared with the same search without it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RerankerVerdict {
+    /// Id of the cell with the reranker.
+    pub reranked: String,
+    /// Id of the cell without it.
+    pub without: String,
+    /// With it minus without it by the primary metric.
+    pub comparison: Comparison,
+    /// Whether the questions show that it finds more.
+    pub pays: bool,
+    /// A sentence on what that means, with its time per question.
     pub text: String,
 }
 

@@ -29,12 +29,13 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use chunkmill::chunk::{Preset, Settings, Strategy};
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
-use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs};
+use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs, Weight};
 use chunkmill::setting::Table as _;
 use chunkmill::value::one_of;
 use serde::{Deserialize, Serialize};
@@ -103,8 +104,8 @@ pub struct Variant {
     pub ranking: Ranking,
     /// The order in which a context is filled, if the scores of the mode decide it.
     pub packing: Packing,
-    /// The reranker, and the number of chunks that it reorders.
-    pub rerank: Option<(ModelRef, usize)>,
+    /// The reranker, the number of chunks that it reads, the weight of the ranking next to it, and its time.
+    pub rerank: Option<(ModelRef, usize, Weight, Option<Duration>)>,
     /// The form in which vectors are stored and searched.
     pub stored_as: StoredAs,
     /// The settings as written in the file.
@@ -394,25 +395,30 @@ impl Planner<'_> {
                     .map_err(|problem| setting(&format!("{}: `{}`", self.name, axis.key), &problem, "fix the list"))?;
             }
             let options = options.or(self.base.search.clone());
-            let mode = options.mode.unwrap_or_default();
-            let halves = match mode {
-                Mode::Hybrid | Mode::Graph => vec![Mode::Vector, Mode::Keyword, mode],
+            let whole = options.mode.unwrap_or_default();
+            let halves = match whole {
+                Mode::Hybrid | Mode::Graph => vec![Mode::Vector, Mode::Keyword, whole],
                 mode => vec![mode],
             };
             let ways = stored_as.iter().flat_map(|&stored_as| halves.iter().map(move |&mode| (stored_as, mode)));
             for (stored_as, mode) in ways {
                 // Keyword search uses no vectors.
                 let stored_as = if mode.needs_vector() { stored_as } else { StoredAs::default() };
-                let options = SearchOptions { mode: Some(mode), ..options.clone() };
+                // A half shows what fusion gains. With a reranker, each would cost as much as the whole.
+                let rerank = options.rerank.clone().filter(|_| mode == whole);
+                let options = SearchOptions { mode: Some(mode), rerank, ..options.clone() };
                 let config = Options { search: options.clone(), ..Options::default() }.resolve()?;
                 let ranking = as_read(mode, config.ranking);
-                let rerank = config.rerank.map(|model| (model, config.rerank_depth));
+                let rerank =
+                    config.rerank.map(|model| (model, config.rerank_depth, config.rerank_weight, config.rerank_time));
                 let packing = match rerank {
-                    None => Query { mode, ranking, packing: config.packing, ..Query::default() }.packing(),
-                    Some(_) => Packing::Rank,
+                    Some((_, _, Weight::ZERO, _)) => Packing::Rank,
+                    _ => Query { mode, ranking, packing: config.packing, ..Query::default() }.packing(),
                 };
                 let mut name = mode.name().to_owned();
-                let read = |key: &str| reads(mode, ranking.fusion, rerank.is_some(), key);
+                let read = |key: &str| {
+                    (mode == whole || key != "rerank") && reads(mode, ranking.fusion, rerank.is_some(), key)
+                };
                 for &(axis, value) in values.iter().filter(|(axis, _)| axis.is_list && read(&axis.key)) {
                     push(&mut name, &axis.key, value, false);
                 }
@@ -542,7 +548,7 @@ fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     match mode {
         _ if key == "mode" || of_other_fusion => false,
         _ if key == "rerank" => true,
-        _ if key == "rerank_depth" => reranks,
+        _ if ["rerank_depth", "rerank_weight", "rerank_ms"].contains(&key) => reranks,
         Mode::Vector => false,
         Mode::Keyword => is_word,
         Mode::Hybrid => !is_graph,

@@ -29,6 +29,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::reranker::OnceReranker;
 use crate::data::record::{Answer, ChunkPlace, ContextPlaces, DatasetRecord, VariantRecord};
 
 /// Largest number of documents that are ranked for a question.
@@ -344,7 +345,7 @@ impl AskRequest {
         let dataset = Dataset::open(&dataset)?;
         let (documents, chunks) = places(&dataset)?;
         let searchers = searchers(&dataset, &variants)?;
-        let mut rerankers: HashMap<String, Box<dyn Reranker>> = HashMap::new();
+        let mut rerankers: HashMap<String, OnceReranker> = HashMap::new();
         let ways: Vec<(&str, &Searcher, Config)> = variants
             .iter()
             .map(|Way { name, options, stored_as }| {
@@ -355,7 +356,8 @@ impl AskRequest {
                 if let Some(model) = &way.rerank
                     && !rerankers.contains_key(&model.to_string())
                 {
-                    rerankers.insert(model.to_string(), embed::load_reranker(config.backend, model)?);
+                    let reranker = embed::load_reranker(config.backend, model)?;
+                    rerankers.insert(model.to_string(), OnceReranker::new(reranker));
                 }
                 Ok((name.as_str(), searcher, way))
             })
@@ -376,7 +378,7 @@ impl AskRequest {
         let mut records = Vec::new();
         for (name, searcher, way) in ways {
             let reranker = way.rerank.as_ref().and_then(|model| rerankers.get(&model.to_string()));
-            records.push(session.ask(name, searcher, &way, reranker.map(Box::as_ref))?);
+            records.push(session.ask(name, searcher, &way, reranker)?);
         }
         Ok(AskReply { vectors, variants: records, documents, chunks, peak_rss: job::peak_memory() })
     }
@@ -415,10 +417,14 @@ impl Session<'_> {
         name: &str,
         searcher: &Searcher,
         way: &Config,
-        reranker: Option<&dyn Reranker>,
+        reranker: Option<&OnceReranker>,
     ) -> anyhow::Result<VariantRecord> {
         let Config { mode, ranking, packing, .. } = *way;
-        let rerank = way.rerank(reranker);
+        // How much is read in a given time must not depend on what was read before.
+        let each_time = way.rerank_time.is_some();
+        let rerank = way.rerank(reranker.map(|once| -> &dyn Reranker {
+            if each_time { once.inner() } else { once }
+        }));
         // Contexts are packed from as many chunks as `chunkmill context` uses, whatever else is scored.
         let k = self.depth.max(CANDIDATES);
         let mut record =
@@ -435,9 +441,11 @@ impl Session<'_> {
         let mut hits = Vec::new();
         for at in 0..self.queries.len() {
             let query = query(at);
+            reranker.map(OnceReranker::saved_ms);
             let started = Instant::now();
             hits.push(searcher.search(&query)?);
-            record.search_ms.push(milliseconds(started.elapsed()));
+            let saved = reranker.map_or(0.0, OnceReranker::saved_ms);
+            record.search_ms.push(milliseconds(started.elapsed()) + saved);
         }
         let answer = |(at, hits): (usize, &Vec<FoundChunk>)| {
             let query = query(at);

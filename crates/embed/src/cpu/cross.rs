@@ -57,17 +57,16 @@ impl CrossEncoder {
         Ok(Self { id, tokenizer, runner, scorer, activation })
     }
 
-    /// Returns the scores of some pairs.
+    /// Returns what the network says of some pairs.
     fn judge(&self, pairs: &[(usize, TextPair)]) -> Result<Vec<f32>> {
         let texts: Vec<&[u32]> = pairs.iter().map(|(_, pair)| pair.ids.as_slice()).collect();
         let seconds: Vec<usize> = pairs.iter().map(|(_, pair)| pair.second).collect();
         let (stride, hidden) = (self.runner.encoder.stride(), self.runner.hidden);
         let wanted = if self.scorer.is_cls() { StateSelection::First } else { StateSelection::All };
-        let scores = finite(self.runner.states(&texts, &seconds, wanted, |texts| match &self.scorer {
+        finite(self.runner.states(&texts, &seconds, wanted, |texts| match &self.scorer {
             Scorer::Classifier(classifier) => texts.map(|states| classifier.judge(states, stride, hidden)).collect(),
             Scorer::Head(head) => texts.flat_map(|states| head.vector(states, stride, hidden)).collect(),
-        })?)?;
-        Ok(scores.into_iter().map(|score| self.activation.apply(score)).collect())
+        })?)
     }
 }
 
@@ -76,17 +75,21 @@ impl Reranker for CrossEncoder {
         &self.id
     }
 
-    fn scores(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
+    fn score(&self, logit: f32) -> f32 {
+        self.activation.apply(logit)
+    }
+
+    fn logits(&self, question: &str, passages: &[&str]) -> Result<Vec<f32>> {
         let pairs = passages.par_iter().map(|passage| self.tokenizer.pair(question, passage));
         let mut pairs: Vec<(usize, TextPair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
         // Longest first: otherwise a thread might start a long pair when the others are done.
         pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.ids.len()));
         let batches = split(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
         let judged = batches.par_iter().with_max_len(1).map(|batch| self.judge(batch)).collect::<Result<Vec<_>>>()?;
-        let mut scores = vec![0.0; passages.len()];
-        for (&(place, _), score) in batches.into_iter().flatten().zip(judged.into_iter().flatten()) {
-            scores[place] = score;
+        let mut logits = vec![0.0; passages.len()];
+        for (&(place, _), logit) in batches.into_iter().flatten().zip(judged.into_iter().flatten()) {
+            logits[place] = logit;
         }
-        Ok(scores)
+        Ok(logits)
     }
 }

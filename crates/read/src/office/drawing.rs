@@ -29,7 +29,7 @@ impl Drawing {
         writer: &mut LayerWriter,
     ) -> Result<Self, Skip> {
         let Some(text) = package.part(part)? else { return Ok(Self::default()) };
-        let mut reader = Reader { most, ..Reader::default() };
+        let mut reader = DrawingReader { most, ..DrawingReader::default() };
         let mut xml = Xml::new(&text, package.format, part);
         while let Some(event) = xml.next()? {
             match event {
@@ -81,21 +81,21 @@ struct Series {
 
 /// The part of a series that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum SeriesPart {
     Name,
     Category,
     Value,
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct DrawingReader {
     most: usize,
     drawing: Drawing,
     paragraph: String,
     series: Vec<Series>,
     /// Whether a series is open, and in which part of it we are.
     in_series: bool,
-    role: Option<Role>,
+    part: Option<SeriesPart>,
     point: u32,
     format: Option<Kind>,
     since_1904: bool,
@@ -105,7 +105,7 @@ struct Reader {
     flows: bool,
 }
 
-impl Reader {
+impl DrawingReader {
     fn start(&mut self, tag: &Tag<'_>, xml: &mut Xml<'_>, writer: &mut LayerWriter) -> Result<(), Skip> {
         match tag.name() {
             ("mc", "Fallback") => xml.skip(|text| writer.drop(DropReason::Repeated, text))?,
@@ -142,10 +142,10 @@ impl Reader {
             "extLst" => xml.skip(|text| writer.drop(DropReason::Hidden, text))?,
             "f" => xml.skip(|text| writer.drop(DropReason::Markup, text))?,
             "formatCode" => self.format = Some(dates::kind(&xml.text()?)),
-            "tx" if self.in_series && self.role.is_none() => self.role = Some(Role::Name),
+            "tx" if self.in_series && self.part.is_none() => self.part = Some(SeriesPart::Name),
             "cat" | "xVal" | "val" | "yVal" | "bubbleSize" => {
-                let role = if matches!(name, "cat" | "xVal") { Role::Category } else { Role::Value };
-                (self.role, self.format) = (Some(role), None);
+                let part = if matches!(name, "cat" | "xVal") { SeriesPart::Category } else { SeriesPart::Value };
+                (self.part, self.format) = (Some(part), None);
                 self.open_points();
             }
             "lvl"
@@ -169,10 +169,10 @@ impl Reader {
     /// Begins a list of points.
     fn open_points(&mut self) {
         let Some(series) = self.series.last_mut().filter(|_| self.in_series) else { return };
-        match self.role {
-            Some(Role::Category) => series.categories.push(Points::new()),
-            Some(Role::Value) => series.values.push(Points::new()),
-            Some(Role::Name) | None => {}
+        match self.part {
+            Some(SeriesPart::Category) => series.categories.push(Points::new()),
+            Some(SeriesPart::Value) => series.values.push(Points::new()),
+            Some(SeriesPart::Name) | None => {}
         }
     }
 
@@ -184,10 +184,10 @@ impl Reader {
             self.paragraph.push_str(&text);
             return self.end_paragraph();
         };
-        let points = match self.role {
-            Some(Role::Category) => series.categories.last_mut(),
-            Some(Role::Value) => series.values.last_mut(),
-            Some(Role::Name) => {
+        let points = match self.part {
+            Some(SeriesPart::Category) => series.categories.last_mut(),
+            Some(SeriesPart::Value) => series.values.last_mut(),
+            Some(SeriesPart::Name) => {
                 if !series.name.is_empty() {
                     series.name.push(' ');
                 }
@@ -209,8 +209,8 @@ impl Reader {
     fn end(&mut self, tag: &Tag<'_>) -> Result<(), Skip> {
         match tag.name() {
             ("a", "p") => self.end_paragraph(),
-            ("c", "ser") => (self.in_series, self.role) = (false, None),
-            ("c", "tx" | "cat" | "xVal" | "val" | "yVal" | "bubbleSize") => (self.role, self.format) = (None, None),
+            ("c", "ser") => (self.in_series, self.part) = (false, None),
+            ("c", "tx" | "cat" | "xVal" | "val" | "yVal" | "bubbleSize") => (self.part, self.format) = (None, None),
             ("text", "p") => {
                 self.flows = false;
                 match &mut self.table {

@@ -95,6 +95,9 @@ impl Weight {
     /// The weight 1.
     pub const ONE: Self = Self(1.0);
 
+    /// The weight 2.
+    pub const TWO: Self = Self(2.0);
+
     /// The weight 0, which has no effect.
     pub const ZERO: Self = Self(0.0);
 

@@ -7,6 +7,7 @@
 //! | `query` | What is asked, and how? |
 //! | `filter` | Which chunks can be found? |
 //! | `searcher` | Which chunks answer it? |
+//! | `rerank` | What does a reranker add? |
 //! | `hit` | How are the results shown? |
 //! | `context` | Which passages fit a token budget? |
 
@@ -14,12 +15,14 @@ mod context;
 mod filter;
 mod hit;
 mod query;
+mod rerank;
 mod searcher;
 
 pub use context::{CANDIDATES, Context, Passage};
 pub use filter::{Filter, PathPattern};
 pub use hit::{DocumentHit, Hit, Place, Show};
-pub use query::{Packing, Query, Rerank};
+pub use query::{Packing, Query};
+pub use rerank::Rerank;
 pub use searcher::Searcher;
 
 pub use crate::ranking::{

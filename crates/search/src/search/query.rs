@@ -1,11 +1,9 @@
 //! A question, and how to answer it.
 
-use std::fmt;
-
 use chunkmill_base::value::named;
-use chunkmill_embed::Reranker;
 
 use super::filter::Filter;
+use super::rerank::Rerank;
 use crate::ranking::{Fusion, Mode, Ranking};
 
 /// A question, and how to answer it.
@@ -21,8 +19,8 @@ pub struct Query<'q> {
     pub k: usize,
     /// Filter that hits must pass.
     pub filter: Filter,
-    /// Lowest score of a hit: a dot product, BM25 or a fused score, depending on the mode, or the score of the
-    /// reranker if there is one.
+    /// Lowest score of a hit: a dot product, BM25 or a fused score, depending on the mode, or the score of a
+    /// reranker that replaces it.
     pub min_score: Option<f64>,
     /// Ranking settings.
     pub ranking: Ranking,
@@ -32,26 +30,11 @@ pub struct Query<'q> {
     pub rerank: Option<Rerank<'q>>,
 }
 
-/// A reranker, and how many chunks it reorders.
-#[derive(Clone, Copy)]
-pub struct Rerank<'q> {
-    /// The reranker, which reads each chunk with the question. Its scores replace those of the ranking.
-    pub reranker: &'q dyn Reranker,
-    /// Number of chunks it reads. Other chunks are not returned.
-    pub depth: usize,
-}
-
-impl fmt::Debug for Rerank<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rerank").field("reranker", &self.reranker.id()).field("depth", &self.depth).finish()
-    }
-}
-
 impl Query<'_> {
     /// Returns the order in which a context of the results is filled.
     pub fn packing(&self) -> Packing {
         match (self.mode, self.ranking.fusion) {
-            (Mode::Hybrid | Mode::Graph, Fusion::Linear) if self.rerank.is_none() => self.packing,
+            (Mode::Hybrid | Mode::Graph, Fusion::Linear) if self.rerank.is_none_or(Rerank::adds) => self.packing,
             _ => Packing::Rank,
         }
     }

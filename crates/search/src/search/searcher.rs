@@ -1,16 +1,15 @@
 //! A dataset that is open for search.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use chunkmill_base::error::Result;
 use chunkmill_dataset::dataset::Dataset;
-use chunkmill_embed::Reranker;
+use chunkmill_text::chunk::Context;
 use chunkmill_text::document::without_data_urls;
 
 use super::filter::Filter;
-use super::query::{Query, Rerank};
+use super::query::Query;
 use crate::ranking::{FoundChunk, Mode, Question, Ranker, Ranking, Rows, StoredAs};
 
 /// A snapshot that is open for search.
@@ -86,29 +85,29 @@ impl Searcher {
         let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
         let mut found = match query.rerank {
             None => best(query.k)?,
-            Some(Rerank { reranker, depth }) => {
-                let mut found = self.reranked(best(depth)?, text, reranker)?;
-                found.truncate(query.k);
-                found
+            Some(rerank) => {
+                let found = best(query.k.max(rerank.depth))?;
+                let texts = self.texts_to_read(&found[..rerank.depth.min(found.len())])?;
+                rerank.order(found, text, &texts)?
             }
         };
+        found.truncate(query.k);
         if let Some(least) = query.min_score {
             found.retain(|found| found.score >= least);
         }
         Ok(found)
     }
 
-    /// Reorders hits by the scores of a reranker, best first. Ties keep their order.
-    fn reranked(&self, mut found: Vec<FoundChunk>, question: &str, reranker: &dyn Reranker) -> Result<Vec<FoundChunk>> {
+    /// Returns the text of each hit as a model sees it: with its document's name and its headings.
+    fn texts_to_read(&self, found: &[FoundChunk]) -> Result<Vec<String>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
-        let texts = self.rows().fetch(self.dataset(), &rows, ["content"])?;
-        let texts: Vec<Cow<'_, str>> = texts.iter().map(|[content]| without_data_urls(content)).collect();
-        let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
-        for (found, score) in found.iter_mut().zip(reranker.scores(question, &texts)?) {
-            found.score = score.into();
-        }
-        found.sort_by(|a, b| b.score.total_cmp(&a.score));
-        Ok(found)
+        let contents = self.rows().fetch(self.dataset(), &rows, ["content"])?;
+        let text = |(row, [content]): (u32, [String; 1])| {
+            let place = self.place(row);
+            let content = without_data_urls(&content).into_owned();
+            Context::Full.before(place.header_path, content, place.document.title.as_deref(), &place.document.path)
+        };
+        Ok(rows.into_iter().zip(contents).map(text).collect())
     }
 
     /// Returns the best `k` chunks by vector for each of several queries. The results are those of

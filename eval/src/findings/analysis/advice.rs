@@ -2,6 +2,8 @@
 //!
 //! Every form of a report shows these sentences, so they cannot contradict each other.
 
+use std::collections::HashSet;
+
 use chunkmill::value::count;
 
 use super::clusters::Clusters;
@@ -29,7 +31,7 @@ pub(super) fn advice(report: &Report, verdict: &Verdict, compared: usize) -> Adv
         cost: cost(report, cell),
         certainty: certainty(report, verdict, cell, compared),
         next: next(report, verdict, compared),
-        caveats: caveats(report),
+        caveats: rerankers(report, verdict).chain(caveats(report)).collect(),
     }
 }
 
@@ -270,6 +272,14 @@ fn next(report: &Report, verdict: &Verdict, compared: usize) -> String {
         said.push("Index your documents with these settings.".to_owned());
     }
     said.join(" ")
+}
+
+/// Returns what is found of each reranker where it is best.
+fn rerankers<'r>(report: &'r Report, verdict: &'r Verdict) -> impl Iterator<Item = String> + 'r {
+    let mut known = HashSet::new();
+    let model = |id: &str| report.cell(id)?.reranker.as_ref().map(|reranker| reranker.model.as_str());
+    let first = verdict.rerankers.iter().filter(move |found| known.insert(model(&found.reranked)));
+    first.map(|found| found.text.clone())
 }
 
 /// Returns what a reader must know before trusting the results.

@@ -22,6 +22,7 @@
 //! | `comparison` | Do cells differ by more than chance explains? |
 //! | `front` | At which costs is a cell worth its price? |
 //! | `hybrid` | Is fused search worth it? |
+//! | `reranker` | Does a reranker pay? |
 //! | `ties` | Which settings can the questions not tell apart, and why? |
 //! | `verdict` | Which settings are best, and which to use? |
 //! | `advice` | What does the verdict mean for a decision, in words? |
@@ -41,6 +42,7 @@ mod front;
 mod hybrid;
 mod ranking;
 mod representatives;
+mod reranker;
 mod ties;
 mod verdict;
 

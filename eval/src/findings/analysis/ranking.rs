@@ -36,7 +36,8 @@ pub(super) fn is_favoured(report: &Report, cell: &Cell) -> bool {
 
 /// Returns whether a cell chunks and searches as chunkmill does by default.
 pub(super) fn is_default(cell: &Cell) -> bool {
-    cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
+    let is_plain = cell.reranker.is_none();
+    is_plain && cell.build == Preset::DEFAULT.name() && cell.retrieval == Mode::default().name()
 }
 
 /// Returns whether two cells have the same mean, except for rounding.

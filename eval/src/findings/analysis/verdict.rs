@@ -4,6 +4,7 @@ use super::advice::{SURE, advice};
 use super::clusters::Clusters;
 use super::hybrid;
 use super::ranking::{direction, is_default, is_equal};
+use super::reranker;
 use crate::data::report::{Advice, Cell, HeldOutRecord, Report, RunnerUp, Verdict};
 use crate::score::stats::{ClusteredValues, HeldOut, POWER, held_out, minimum_detectable_effect};
 
@@ -39,6 +40,14 @@ pub(super) fn of(
     let default = all().find(|cell| is_default(cell)).filter(|cell| cell.id == best.id || !is_ruled_out(cell));
     let is_sure = best.p_best.unwrap_or_default() >= SURE;
     let advised = if is_sure { best } else { default.unwrap_or(best) };
+    let rerankers = reranker::verdicts(report, ranked, clusters);
+    // A reranker is advised if it pays, and only then.
+    let advised = match rerankers.iter().find(|verdict| [&verdict.reranked, &verdict.without].contains(&&advised.id)) {
+        Some(verdict) => {
+            report.cell(if verdict.pays { &verdict.reranked } else { &verdict.without }).unwrap_or(advised)
+        }
+        None => advised,
+    };
     let mut verdict = Verdict {
         text: String::new(),
         advice: Advice::default(),
@@ -50,12 +59,13 @@ pub(super) fn of(
         held_out,
         not_separable: alike.iter().map(|cell| cell.id.clone()).collect(),
         cheapest: cheapest.id.clone(),
-        toml: if advised.id == best.id {
-            best.toml.clone()
-        } else {
+        toml: if is_default(advised) && advised.id != best.id {
             format!("# The default: no other setting is shown to be better.\n{}", advised.toml)
+        } else {
+            advised.toml.clone()
         },
         minimum_detectable_effect: effect,
+        rerankers,
         hybrid: if synthetic { Vec::new() } else { hybrid::verdicts(report, ranked, clusters) },
         hybrid_overall: if synthetic { None } else { hybrid::overall(report, clusters) },
     };

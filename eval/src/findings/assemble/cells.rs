@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill::config::{EmbeddingOptions, Options, SearchOptions};
+use chunkmill::config::{EmbeddingOptions, NO_RERANKER, Options, SearchOptions};
 use chunkmill::search::{Mode, StoredAs};
 
 use crate::data::record::Record;
-use crate::data::report::{Cell, Cost, EvidenceCounts, Percentiles};
+use crate::data::report::{Cell, CellReranker, Cost, EvidenceCounts, Percentiles};
 use crate::run::sweep::{Run, RunCell};
 use crate::run::worker::Way;
 
@@ -28,6 +28,7 @@ pub(super) fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
         model: dataset.model.clone(),
         engine: dataset.engine.clone(),
         retrieval: found.mode.clone(),
+        reranker: reranker(run, cell),
         k: cell.k,
         halves: halves(run, cell),
         snapshot: dataset.snapshot.clone(),
@@ -65,6 +66,21 @@ fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
     } else {
         dataset.chunks.saturating_mul(stored_as.bytes(dataset.dim) as u64)
     }
+}
+
+/// Returns the reranker of a cell, with the cell that only lacks it.
+fn reranker(run: &Run, cell: &RunCell) -> Option<CellReranker> {
+    let way = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].clone();
+    let model = way(cell).options.rerank.filter(|name| name != NO_RERANKER)?;
+    let plain = |cell: &RunCell| {
+        let Way { options, stored_as, .. } = way(cell);
+        let none = SearchOptions { rerank: None, rerank_depth: None, rerank_weight: None, rerank_ms: None, ..options };
+        (cell.build, cell.k, none, stored_as)
+    };
+    let lacks = |other: &&RunCell| {
+        way(other).options.rerank.is_none_or(|name| name == NO_RERANKER) && plain(other) == plain(cell)
+    };
+    Some(CellReranker { model, without: run.cells.iter().find(lacks).map(|other| other.id.clone()) })
 }
 
 /// Returns the ids of the vector and keyword cells that a fused cell is made of.
