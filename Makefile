@@ -218,7 +218,7 @@ eval-models:
 
 # Compares designs, search modes, budgets and parts of our own design on each set, with its questions and synthetic
 # ones.
-eval-table: model
+eval-table: model eval-models
 	for set in $(SETS); do name=$(RUNS)/table/$$(basename $$set) && \
 	  $(EVAL) synth $$set/corpus -o $$name-synthetic && \
 	  $(EVAL) sweep --labels $$set --sweep eval/sweeps/ablation.toml -o $$name && \
