@@ -178,8 +178,8 @@ class _Search(TypedDict, total=False):
     rerank_weight: float | None
     """Weight of the ranking's score next to the reranker's. With 0, the reranker's replaces it [default: 2]."""
     rerank_ms: int | None
-    """Milliseconds for the reranker: it reads only as many chunks as there is time for, but at least 8
-    [default: no limit]."""
+    """Milliseconds for the reranker: it reads only as many chunks as there is time for, but at least 8 [default: no
+    limit]."""
     packing: Literal["evidence", "rank"] | None
     """Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`
     [default: evidence]."""
