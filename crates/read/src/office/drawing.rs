@@ -22,14 +22,10 @@ pub(super) struct Drawing {
 }
 
 impl Drawing {
-    /// Reads a part; nothing, if the package does not have it. `most` is how many bytes a table may have.
-    pub(super) fn read(
-        (package, most): (&mut Package<'_>, usize),
-        part: &str,
-        writer: &mut LayerWriter,
-    ) -> Result<Self, Skip> {
+    /// Reads a part; nothing, if the package does not have it.
+    pub(super) fn read(package: &mut Package<'_>, part: &str, writer: &mut LayerWriter) -> Result<Self, Skip> {
         let Some(text) = package.part(part)? else { return Ok(Self::default()) };
-        let mut reader = DrawingReader { most, ..DrawingReader::default() };
+        let mut reader = DrawingReader { most: package.most, ..DrawingReader::default() };
         let mut xml = Xml::new(&text, package.format, part);
         while let Some(event) = xml.next()? {
             match event {
@@ -42,7 +38,7 @@ impl Drawing {
     }
 
     /// Writes its paragraphs, then its tables.
-    pub(super) fn write(self, flow: &mut Flow, writer: &mut LayerWriter) {
+    fn write(self, flow: &mut Flow, writer: &mut LayerWriter) {
         for text in self.paragraphs {
             flow.write(Piece::Paragraph(Inline::from(&*text)), writer);
         }
@@ -56,11 +52,11 @@ impl Drawing {
 pub(super) fn write(
     piece: Piece,
     flow: &mut Flow,
-    (package, most): (&mut Package<'_>, usize),
+    package: &mut Package<'_>,
     writer: &mut LayerWriter,
 ) -> Result<(), Skip> {
     match piece {
-        Piece::Drawing(part) => Drawing::read((package, most), &part, writer)?.write(flow, writer),
+        Piece::Drawing(part) => Drawing::read(package, &part, writer)?.write(flow, writer),
         piece => flow.write(piece, writer),
     }
     Ok(())
@@ -93,8 +89,8 @@ struct DrawingReader {
     drawing: Drawing,
     paragraph: String,
     series: Vec<Series>,
-    /// Whether a series is open, and in which part of it we are.
-    in_series: bool,
+    /// The series that is open, and in which part of it we are.
+    open: Option<Series>,
     part: Option<SeriesPart>,
     point: u32,
     format: Option<Kind>,
@@ -134,27 +130,22 @@ impl DrawingReader {
     ) -> Result<(), Skip> {
         match name {
             "date1904" => self.since_1904 = tag.is_on(),
-            "ser" => {
-                self.in_series = true;
-                self.series.push(Series::default());
-            }
+            "ser" => self.open = Some(Series::default()),
             // Series that were filtered away.
             "extLst" => xml.skip(|text| writer.drop(DropReason::Hidden, text))?,
             "f" => xml.skip(|text| writer.drop(DropReason::Markup, text))?,
             "formatCode" => self.format = Some(dates::kind(&xml.text()?)),
-            "tx" if self.in_series && self.part.is_none() => self.part = Some(SeriesPart::Name),
+            "tx" if self.open.is_some() && self.part.is_none() => self.part = Some(SeriesPart::Name),
             "cat" | "xVal" | "val" | "yVal" | "bubbleSize" => {
                 let part = if matches!(name, "cat" | "xVal") { SeriesPart::Category } else { SeriesPart::Value };
                 (self.part, self.format) = (Some(part), None);
                 self.open_points();
             }
-            "lvl"
-                if self
-                    .series
-                    .last()
-                    .is_some_and(|series| series.categories.last().is_some_and(|all| !all.is_empty())) =>
-            {
-                self.open_points();
+            "lvl" => {
+                let before = self.open.as_ref().and_then(|series| series.categories.last());
+                if before.is_some_and(|points| !points.is_empty()) {
+                    self.open_points();
+                }
             }
             "pt" => self.point = tag.number("idx").and_then(|at| u32::try_from(at).ok()).unwrap_or_default(),
             "v" => {
@@ -168,7 +159,7 @@ impl DrawingReader {
 
     /// Begins a list of points.
     fn open_points(&mut self) {
-        let Some(series) = self.series.last_mut().filter(|_| self.in_series) else { return };
+        let Some(series) = &mut self.open else { return };
         match self.part {
             Some(SeriesPart::Category) => series.categories.push(Points::new()),
             Some(SeriesPart::Value) => series.values.push(Points::new()),
@@ -179,7 +170,7 @@ impl DrawingReader {
     /// Takes the text of a point.
     fn say(&mut self, text: String) {
         let text = self.format.and_then(|kind| dates::written(&text, kind, self.since_1904)).unwrap_or(text);
-        let Some(series) = self.series.last_mut().filter(|_| self.in_series) else {
+        let Some(series) = &mut self.open else {
             // A title from a cell.
             self.paragraph.push_str(&text);
             return self.end_paragraph();
@@ -209,7 +200,10 @@ impl DrawingReader {
     fn end(&mut self, tag: &Tag<'_>) -> Result<(), Skip> {
         match tag.name() {
             ("a", "p") => self.end_paragraph(),
-            ("c", "ser") => (self.in_series, self.part) = (false, None),
+            ("c", "ser") => {
+                self.series.extend(self.open.take());
+                self.part = None;
+            }
             ("c", "tx" | "cat" | "xVal" | "val" | "yVal" | "bubbleSize") => (self.part, self.format) = (None, None),
             ("text", "p") => {
                 self.flows = false;

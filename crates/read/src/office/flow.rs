@@ -339,11 +339,14 @@ pub(super) struct Table {
     cell: Inline,
     /// Tables that are open inside of its cells: they are written as text of the cell.
     pub(super) nested: usize,
+    /// Drawings in its cells.
+    drawings: Vec<Piece>,
 }
 
 impl Table {
     pub(super) fn new(most: usize) -> Self {
-        Self { grid: Grid::new(most), row: Vec::new(), number: 0, column: 0, cell: Inline::new(), nested: 0 }
+        let (row, cell, drawings) = (Vec::new(), Inline::new(), Vec::new());
+        Self { grid: Grid::new(most), row, number: 0, column: 0, cell, nested: 0, drawings }
     }
 
     /// Appends a paragraph to the cell.
@@ -355,6 +358,14 @@ impl Table {
             self.cell.write(" ");
         }
         self.cell.append(text);
+    }
+
+    /// Appends what a paragraph in the cell is: its text, or a drawing, which follows the table.
+    pub(super) fn put(&mut self, piece: Piece) {
+        match piece {
+            Piece::Drawing(_) => self.drawings.push(piece),
+            piece => piece.text().into_iter().for_each(|text| self.append(text)),
+        }
     }
 
     /// Names a place in the cell.
@@ -377,5 +388,10 @@ impl Table {
         self.number = self.number.saturating_add(1);
         self.column = 0;
         Ok(self.grid.is_full().then(|| self.grid.split()))
+    }
+
+    /// Returns the rows that are left, then the drawings in its cells.
+    pub(super) fn finish(self) -> impl Iterator<Item = Piece> {
+        std::iter::once(Piece::Table(self.grid)).chain(self.drawings)
     }
 }

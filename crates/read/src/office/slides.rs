@@ -8,7 +8,7 @@ use chunkmill_base::error::Skip;
 use chunkmill_text::document::{DropReason, Inline, LayerWriter, Place, ReadSettings};
 use serde_json::Value;
 
-use super::drawing::Drawing;
+use super::drawing;
 use super::flow::{Flow, Grid, Mark, Piece, Table};
 use crate::package::xml::{Event, Tag, Xml};
 use crate::package::{Package, Relations};
@@ -39,7 +39,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
     if !found {
         return Err(Skip::Malformed { format: FORMAT, problem: format!("{main} is no presentation") });
     }
-    let most = settings.most(bytes.len() as u64);
+    let most = package.most;
     let mut hidden = Vec::new();
     for (number, part) in (1..).zip(parts) {
         let Some(part) = part else { continue };
@@ -50,7 +50,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
             hidden.push(Value::from(number));
         }
         writer.place(Place { name: format!("slide {number}"), page: Some(number) });
-        slide.write((number, most), &mut package, writer)?;
+        slide.write(number, &mut package, writer)?;
         others(&mut package, &relations, most, writer)?;
         if writer.is_full() {
             break;
@@ -196,12 +196,7 @@ impl Shapes {
         Ok(reader.shapes)
     }
 
-    fn write(
-        self,
-        (number, most): (u32, usize),
-        package: &mut Package<'_>,
-        writer: &mut LayerWriter,
-    ) -> Result<(), Skip> {
+    fn write(self, number: u32, package: &mut Package<'_>, writer: &mut LayerWriter) -> Result<(), Skip> {
         let (titles, others): (Vec<_>, Vec<_>) = self.all.into_iter().partition(|shape| shape.role == Role::Title);
         let mut flow = Flow::default();
         let mut title = Inline::new();
@@ -217,7 +212,7 @@ impl Shapes {
         }
         flow.write(Piece::Heading(2, title), writer);
         for (index, shape) in others.into_iter().enumerate() {
-            shape.write((index, most), &mut flow, package, writer)?;
+            shape.write(index, &mut flow, package, writer)?;
         }
         flow.finish(writer);
         Ok(())
@@ -227,7 +222,7 @@ impl Shapes {
 impl Shape {
     fn write(
         self,
-        (index, most): (usize, usize),
+        index: usize,
         flow: &mut Flow,
         package: &mut Package<'_>,
         writer: &mut LayerWriter,
@@ -260,7 +255,7 @@ impl Shape {
             flow.write(Piece::Table(grid), writer);
         }
         if let Some(part) = self.more {
-            Drawing::read((package, most), &part, writer)?.write(flow, writer);
+            drawing::write(Piece::Drawing(part), flow, package, writer)?;
         }
         Ok(())
     }

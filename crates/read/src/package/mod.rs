@@ -34,6 +34,8 @@ pub(crate) struct Package<'b> {
     names: HashMap<String, usize>,
     /// The name of the format, with its article: `a Word document`.
     pub(crate) format: &'static str,
+    /// Most bytes that its layer may have.
+    pub(crate) most: usize,
     /// Bytes that may still be unpacked.
     left: u64,
     /// Bytes that may be unpacked in all.
@@ -51,9 +53,9 @@ impl<'b> Package<'b> {
             Some((name.replace('\\', "/").trim_start_matches('/').to_ascii_lowercase(), index))
         });
         let names = names.collect();
-        let most = settings.most(bytes.len() as u64) as u64;
-        let limit = most.saturating_mul(MARKUP).min(MAX_PARTS);
-        Ok(Self { archive, names, format, left: limit, limit })
+        let most = settings.most(bytes.len() as u64);
+        let limit = (most as u64).saturating_mul(MARKUP).min(MAX_PARTS);
+        Ok(Self { archive, names, format, most, left: limit, limit })
     }
 
     /// Returns whether there is a part of this name.

@@ -101,7 +101,6 @@ struct Cell {
 pub(super) struct Content<'p, 'b> {
     package: &'p mut Package<'b>,
     styles: Styles,
-    most: usize,
     kind: Option<Kind>,
     flow: Flow,
     out: Vec<Piece>,
@@ -111,8 +110,6 @@ pub(super) struct Content<'p, 'b> {
     /// The last number of each list that may go on.
     numbers: HashMap<String, u64>,
     table: Option<Table>,
-    /// Drawings in its cells: they follow it.
-    drawings: Vec<Piece>,
     repeated: u64,
     frames: Vec<Frame>,
     note: Option<Note>,
@@ -125,11 +122,10 @@ pub(super) struct Content<'p, 'b> {
 }
 
 impl<'p, 'b> Content<'p, 'b> {
-    pub(super) fn new(package: &'p mut Package<'b>, styles: Styles, most: usize) -> Self {
+    pub(super) fn new(package: &'p mut Package<'b>, styles: Styles) -> Self {
         Self {
             package,
             styles,
-            most,
             kind: None,
             flow: Flow::default(),
             out: Vec::new(),
@@ -138,7 +134,6 @@ impl<'p, 'b> Content<'p, 'b> {
             lists: Vec::new(),
             numbers: HashMap::new(),
             table: None,
-            drawings: Vec::new(),
             repeated: 1,
             frames: Vec::new(),
             note: None,
@@ -213,13 +208,12 @@ impl<'p, 'b> Content<'p, 'b> {
     /// Writes the blocks that ended.
     fn write_out(&mut self, writer: &mut LayerWriter) -> Result<(), Skip> {
         for piece in self.out.drain(..) {
-            let package = (&mut *self.package, self.most);
             match (piece, &mut self.sheet) {
                 (Piece::Drawing(part), Some(sheet)) => {
-                    let drawing = Drawing::read(package, &part, writer)?;
+                    let drawing = Drawing::read(self.package, &part, writer)?;
                     drawing.paragraphs.iter().for_each(|text| sheet.tables.text(Inline::from(&**text), writer));
                 }
-                (piece, _) => drawing::write(piece, &mut self.flow, package, writer)?,
+                (piece, _) => drawing::write(piece, &mut self.flow, self.package, writer)?,
             }
         }
         Ok(())
@@ -233,7 +227,7 @@ impl<'p, 'b> Content<'p, 'b> {
             writer.open_footnote(&note.label);
             let mut flow = Flow::default();
             for piece in note.pieces {
-                drawing::write(piece, &mut flow, (self.package, self.most), writer)?;
+                drawing::write(piece, &mut flow, self.package, writer)?;
             }
             flow.finish(writer);
             writer.close();
@@ -377,7 +371,7 @@ impl<'p, 'b> Content<'p, 'b> {
                         self.hidden.push(Value::String(name.clone()));
                     }
                     self.flow.finish(writer);
-                    self.sheet = Some(Sheet::new(name, self.most));
+                    self.sheet = Some(Sheet::new(name, self.package.most));
                 }
                 ("table-row", Some(sheet)) if sheet.cell.is_none() => {
                     (sheet.rows, sheet.column, sheet.bytes) = (repeated("number-rows-repeated"), 0, 0);
@@ -400,7 +394,7 @@ impl<'p, 'b> Content<'p, 'b> {
             return;
         }
         match (name, &mut self.table) {
-            ("table", None) => self.table = Some(Table::new(self.most)),
+            ("table", None) => self.table = Some(Table::new(self.package.most)),
             ("table", Some(table)) => table.nested += 1,
             (_, Some(table)) if table.nested > 0 => {}
             ("table-cell" | "covered-table-cell", Some(_)) => self.repeated = repeated("number-columns-repeated"),
@@ -484,10 +478,7 @@ impl<'p, 'b> Content<'p, 'b> {
         match name {
             "table" if table.nested > 0 => table.nested -= 1,
             _ if table.nested > 0 => {}
-            "table" => {
-                self.out.extend(self.table.take().map(|table| Piece::Table(table.grid)));
-                self.out.append(&mut self.drawings);
-            }
+            "table" => self.out.extend(self.table.take().into_iter().flat_map(Table::finish)),
             "table-cell" | "covered-table-cell" => table.end_cell(self.repeated),
             "table-row" => self.out.extend(table.end_row()?.map(Piece::Table)),
             _ => {}
@@ -498,7 +489,7 @@ impl<'p, 'b> Content<'p, 'b> {
     fn end_in_sheet(&mut self, name: &str, writer: &mut LayerWriter) -> Result<(), Skip> {
         let Some(sheet) = &mut self.sheet else { return Ok(()) };
         match name {
-            "table-cell" | "covered-table-cell" => sheet.end_cell(self.most, writer)?,
+            "table-cell" | "covered-table-cell" => sheet.end_cell(self.package.most, writer)?,
             "table-row" => sheet.end_row(writer)?,
             "table" if sheet.cell.is_none() => {
                 sheet.tables.end(writer);
@@ -567,8 +558,9 @@ impl<'p, 'b> Content<'p, 'b> {
         } else if let Some(around) = self.paragraphs.last_mut() {
             around.boxed.extend(pieces);
         } else if let Some(table) = &mut self.table {
-            pieces.iter().filter_map(Piece::text).for_each(|text| table.append(text));
-            self.drawings.extend(pieces.into_iter().filter(|piece| matches!(piece, Piece::Drawing(_))));
+            for piece in pieces {
+                table.put(piece);
+            }
         } else if self.kind == Some(Kind::Slides) {
             self.on_slide(pieces, writer);
         } else if let Some(sheet) = &mut self.sheet {

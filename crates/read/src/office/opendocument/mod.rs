@@ -34,7 +34,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
             styles.start(&tag);
         }
     }
-    let title = Content::new(&mut package, styles, settings.most(bytes.len() as u64)).read(writer)?;
+    let title = Content::new(&mut package, styles).read(writer)?;
     let about = writer.about();
     about.title = about.title.take().or(title);
     Ok(())

@@ -44,7 +44,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
     super::about::core(&mut package, writer)?;
     let (main, relations) = package.main("xl/workbook.xml")?;
     let text = package.needed(&main)?;
-    let most = settings.most(bytes.len() as u64);
+    let most = package.most;
     let mut book = Book { strings: Strings::default(), formats: Vec::new(), since_1904: false, most };
     let mut sheets = Vec::new();
     let mut found = false;
@@ -170,7 +170,7 @@ impl Book {
             let own = package.relations(&relation.target)?;
             let charts = own.of_kind("chart").map(|chart| &chart.target);
             for part in [&relation.target].into_iter().chain(charts) {
-                for text in Drawing::read((package, self.most), part, writer)?.paragraphs {
+                for text in Drawing::read(package, part, writer)?.paragraphs {
                     tables.text(Inline::from(&*text), writer);
                 }
             }

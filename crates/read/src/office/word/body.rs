@@ -111,8 +111,6 @@ pub(super) struct Body<'s> {
     /// The paragraph that is open; below it, those whose text boxes it is in.
     paragraphs: Vec<Paragraph>,
     table: Option<Table>,
-    /// Drawings in its cells: they follow it.
-    drawings: Vec<Piece>,
     /// Columns of the cell that is open.
     span: u64,
     fields: Vec<Field>,
@@ -135,7 +133,6 @@ impl<'s> Body<'s> {
             out: Vec::new(),
             paragraphs: Vec::new(),
             table: None,
-            drawings: Vec::new(),
             span: 1,
             fields: Vec::new(),
             alternatives: Vec::new(),
@@ -524,8 +521,7 @@ impl<'s> Body<'s> {
             for piece in pieces {
                 match piece {
                     Piece::Anchors(names) => names.iter().for_each(|name| table.anchor(name)),
-                    Piece::Drawing(_) => self.drawings.push(piece),
-                    piece => piece.text().into_iter().for_each(|text| table.append(text)),
+                    piece => table.put(piece),
                 }
             }
         } else {
@@ -616,8 +612,7 @@ impl<'s> Body<'s> {
             "tr" => self.out.extend(table.end_row()?.map(Piece::Table)),
             _ => {
                 if let Some(table) = self.table.take() {
-                    self.out.push(Piece::Table(table.grid));
-                    self.out.append(&mut self.drawings);
+                    self.out.extend(table.finish());
                 }
             }
         }

@@ -30,7 +30,6 @@ struct Document<'b> {
     relations: Relations,
     styles: Styles,
     lists: Lists,
-    most: usize,
 }
 
 /// Reads a Word document.
@@ -39,8 +38,7 @@ pub(crate) fn read(bytes: &[u8], writer: &mut LayerWriter, settings: &ReadSettin
     super::about::core(&mut package, writer)?;
     let (main, relations) = package.main("word/document.xml")?;
     let (styles, lists) = (Styles::default(), Lists::default());
-    let most = settings.most(bytes.len() as u64);
-    let mut document = Document { package, relations, styles, lists, most };
+    let mut document = Document { package, relations, styles, lists };
     if let Some((part, text)) = document.related("styles")? {
         document.styles = Styles::read(&text, FORMAT, &part)?;
     }
@@ -58,10 +56,9 @@ impl Document<'_> {
     fn body(&mut self, main: &str, writer: &mut LayerWriter) -> Result<(), Skip> {
         let text = self.package.needed(main)?;
         let mut flow = Flow::default();
-        let body = Body::new(&self.styles, &mut self.lists, &self.relations, self.most);
-        let (package, most) = (&mut self.package, self.most);
-        let rest =
-            body.read(&text, main, writer, |piece, writer| drawing::write(piece, &mut flow, (package, most), writer))?;
+        let body = Body::new(&self.styles, &mut self.lists, &self.relations, self.package.most);
+        let package = &mut self.package;
+        let rest = body.read(&text, main, writer, |piece, writer| drawing::write(piece, &mut flow, package, writer))?;
         flow.finish(writer);
         for kind in [NoteKind::Footnote, NoteKind::Endnote] {
             self.notes(kind, &rest.notes, writer)?;
@@ -77,7 +74,7 @@ impl Document<'_> {
         let relations = self.package.relations(&part)?;
         let ids: HashSet<&str> = used.iter().filter(|note| note.kind == kind).map(|note| &*note.id).collect();
         let mut notes = HashMap::<String, Vec<Piece>>::new();
-        let body = Body::new(&self.styles, &mut self.lists, &relations, self.most);
+        let body = Body::new(&self.styles, &mut self.lists, &relations, self.package.most);
         body.read_notes(&text, &part, (kind, &ids), writer, |id, piece| {
             notes.entry(id.to_owned()).or_default().push(piece);
         })?;
@@ -89,7 +86,7 @@ impl Document<'_> {
             writer.open_footnote(&note.label);
             let mut flow = Flow::default();
             for piece in pieces {
-                drawing::write(piece, &mut flow, (&mut self.package, self.most), writer)?;
+                drawing::write(piece, &mut flow, &mut self.package, writer)?;
             }
             flow.finish(writer);
             writer.close();
