@@ -237,9 +237,9 @@ class Compared:
 
 
 def compare(
-    format: str, ours: dict[str, Document], theirs: dict[str, Document], suffix: str | None = None, say: bool = False
+    format: str, ours: dict[str, Document], theirs: dict[str, Document], suffix: str | None = None, show: bool = False
 ) -> Compared:
-    """Compares the chunks of all pages. `say` asks where they differ, which takes most of the time."""
+    """Compares the chunks of all pages. `show` asks where they differ, which takes most of the time."""
     suffix = suffix or SUFFIXES[format][0]
     result = Compared(format)
     all_ours: Counter[str] = Counter()
@@ -261,7 +261,7 @@ def compare(
         if "".join(one) == "".join(two):
             result.pages_equal += 1
             result.cut += len(one) - equal
-        if say and equal < len(one):
+        if show and equal < len(one):
             result.differences += differences(name, mine, other)
     result.text = (shared(all_ours, all_theirs), shared(all_theirs, all_ours))
     result.differences.sort()
@@ -449,7 +449,7 @@ def main() -> None:
             for line in quarantined(place_of / "dataset"):
                 say(f"{format} {line['path']}: {line['code']}: {line['reason']}")
             theirs = documents(place_of / "dataset")
-            result = compare(format, ours, theirs, say=True)
+            result = compare(format, ours, theirs, show=True)
             if format == "unwrapped":
                 flat = theirs
             result.flat = compare(format, flat or theirs, theirs).share

@@ -421,8 +421,8 @@ class OpenDocument(Source):
         except Exception as problem:  # noqa: BLE001
             raise Unreadable(repr(problem)[:150]) from problem
 
-    def said(self, element: Any) -> str:
-        """Returns the text of an element without deleted text and comments, with that of objects in it."""
+    def said(self, element: Any, objects: bool = True) -> str:
+        """Returns the text of an element without deleted text and comments, and perhaps that of objects in it."""
         parts: list[str] = []
 
         def walk(each: Any) -> None:
@@ -434,7 +434,7 @@ class OpenDocument(Source):
                 parts.append("\n")
             if each.tag in (self.DRAW + "page", self.TABLE + "table"):
                 parts.append("\n")
-            if each.tag == self.DRAW + "object":
+            if objects and each.tag == self.DRAW + "object":
                 target = each.get("{http://www.w3.org/1999/xlink}href") or ""
                 parts.append("\n" + self.objects.get(posixpath.normpath(target), "") + "\n")
             parts.append(each.text or "")
@@ -446,14 +446,8 @@ class OpenDocument(Source):
         return "".join(parts)
 
     def text(self) -> str:
-        objects = self.objects
-        if self.body.find(self.OFFICE + "spreadsheet") is not None:
-            # The data of its charts are in its cells.
-            self.objects = {}
-        try:
-            return self.said(self.body)
-        finally:
-            self.objects = objects
+        # The data of a sheet's charts are in its cells.
+        return self.said(self.body, objects=self.body.find(self.OFFICE + "spreadsheet") is None)
 
     def at(self, place: str | None, start: int | None, end: int | None) -> str:
         first, last = ends(place or "")

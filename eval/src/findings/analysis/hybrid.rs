@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::clusters::Clusters;
-use super::comparison::{compare, paired};
+use super::comparison::{compare, interval, paired};
 use super::figures::{figure, signed};
 use super::ranking::direction;
 use crate::data::report::{Cell, Comparison, HybridOverall, HybridVerdict, Report};
@@ -106,15 +106,12 @@ pub(super) fn overall(report: &Report, clusters: &Clusters) -> Option<HybridOver
 fn text(report: &Report, pair: &Pair, comparison: &Comparison, pairs: usize) -> String {
     let half = &pair.half.retrieval;
     let role = if pair.both { "the better of its halves" } else { "the only one of its halves that was tried" };
-    let percent = report.scoring.confidence * 100.0;
-    let interval = format!("{percent} % interval {} to {}", signed(comparison.lo), signed(comparison.hi));
+    let interval = interval(comparison, &report.scoring, pairs);
     let size = figure(comparison.difference.abs());
     if !comparison.separable {
-        let alone = comparison.p < 1.0 - report.scoring.confidence;
-        let why = if alone { format!("; not enough for one of {pairs} comparisons") } else { String::new() };
         let difference = signed(comparison.difference);
         return format!(
-            "Hybrid search cannot be told apart from {half} search, {role}: difference {difference} ({interval}{why})."
+            "Hybrid search cannot be told apart from {half} search, {role}: difference {difference} ({interval})."
         );
     }
     if comparison.difference * direction(report, &report.scoring.primary) > 0.0 {

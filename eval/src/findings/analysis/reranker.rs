@@ -4,7 +4,7 @@
 //! these questions show a gain.
 
 use super::clusters::Clusters;
-use super::comparison::{compare, paired};
+use super::comparison::{compare, interval, paired};
 use super::figures::signed;
 use super::ranking::direction;
 use crate::data::report::{Cell, Comparison, Report, RerankerVerdict};
@@ -39,12 +39,9 @@ fn text(report: &Report, [cell, without]: [&Cell; 2], comparison: &Comparison, (
     if comparison.difference == 0.0 && comparison.p >= 1.0 {
         return format!("The reranker {name} changes nothing here. {time}");
     }
-    let percent = report.scoring.confidence * 100.0;
-    let [difference, lo, hi] = [comparison.difference, comparison.lo, comparison.hi].map(signed);
     let primary = report.metric(&report.scoring.primary).map_or(&report.scoring.primary, |metric| &metric.title);
-    let alone = !comparison.separable && comparison.p < 1.0 - report.scoring.confidence;
-    let why = if alone { format!("; not enough for one of {pairs} comparisons") } else { String::new() };
-    let found = format!("{difference} in {primary} ({percent} % interval {lo} to {hi}{why})");
+    let interval = interval(comparison, &report.scoring, pairs);
+    let found = format!("{} in {primary} ({interval})", signed(comparison.difference));
     match (pays, comparison.separable) {
         (true, _) => format!("The reranker {name} pays: {found}. {time}"),
         (false, true) => format!("The reranker {name} loses evidence here: {found}. Leave it out."),
