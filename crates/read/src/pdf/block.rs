@@ -50,6 +50,8 @@ pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual,
     let mut blocks = Vec::new();
     let mut text: Vec<Line> = Vec::new();
     let new = |kind, lines| Block { kind, pages: (page, page), lines, first: false, aside: false, right: 0.0 };
+    let right = lines.iter().map(|line| line.end).fold(f32::NEG_INFINITY, f32::max);
+    let margins = Margins::of(lines);
     let mut at = 0;
     while at < lines.len() {
         let rest = &lines[at..];
@@ -58,7 +60,7 @@ pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual,
             (Kind::Lines, len)
         } else if let Some((table, len)) = Table::ruled(rest, frames, at == 0) {
             (Kind::Table(table), len)
-        } else if is_code(&rest[0]) {
+        } else if is_code(&rest[0]) && !continues(&text, rest, &margins, right) {
             let gap = |len: usize| rest[len].y - rest[len - 1].y < 3.0 * rest[len].size;
             let mut len = 1;
             while len < rest.len() && is_code(&rest[len]) && gap(len) {
@@ -78,7 +80,6 @@ pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual,
         at += len;
     }
     paragraphs(&text, outline, &mut |kind, lines| blocks.push(new(kind, lines)));
-    let right = lines.iter().map(|line| line.end).fold(f32::NEG_INFINITY, f32::max);
     for block in &mut blocks {
         block.right = right;
     }
@@ -86,6 +87,27 @@ pub(super) fn blocks(lines: &[Line], frames: &[Frame], page: u32, usual: &Usual,
         block.first = true;
     }
     blocks
+}
+
+/// Returns whether the first line, which is all code, goes on with the paragraph or item that `text` ends with: it is below its
+/// words, and its first word had no room in the line before. A paragraph must show that it goes on, as listings may stand
+/// close below one.
+fn continues(text: &[Line], lines: &[Line], margins: &Margins, right: f32) -> bool {
+    let (line, next) = (&lines[0], lines.get(1));
+    let Some(last) = text.last() else { return false };
+    let same = |x: f32| (x - line.x).abs() < 0.4 * line.size;
+    let hanging = text.iter().rev().take_while(|before| same(before.x)).count();
+    let item = text.len().checked_sub(hanging + 1).filter(|at| {
+        let mut words = text[*at].words();
+        words.next().is_some_and(|word| mark(&word.text).is_some()) && words.next().is_some_and(|word| same(word.x))
+    });
+    let from = item.unwrap_or(text.len() - hanging);
+    let first = line.words().next().map_or(0.0, |word| word.end - word.x);
+    let mut end = last.words().last().map_or("", |word| &word.text).chars().rev();
+    let open = end.next().is_some_and(|c| c.is_lowercase() && end.all(char::is_alphabetic) || matches!(c, '-' | '/'));
+    (item.is_some() || open && from < text.len())
+        && right - last.end < first + 0.5 * line.size
+        && !margins.ends(last, line, next, &text[from..])
 }
 
 /// Returns how many lines at the start are a list of contents.
@@ -164,6 +186,9 @@ struct Margins {
 
 impl Margins {
     fn of(lines: &[Line]) -> Self {
+        if lines.is_empty() {
+            return Self { left: 0.0, right: 0.0, leading: 1.2 };
+        }
         let mut ends: Vec<f32> = lines.iter().map(|line| line.end).collect();
         ends.sort_by(f32::total_cmp);
         let right = ends[(ends.len() * 4 / 5).min(ends.len() - 1)];
@@ -180,7 +205,9 @@ impl Margins {
         if down > (self.leading * 1.28).max(1.25) * size || down < 0.3 * size {
             return true;
         }
-        if (line.size - last.size).abs() > 0.09 * size || line.look.bold != last.look.bold {
+        // Code in a text is often smaller.
+        let near = if line.look.mono == last.look.mono { 0.09 } else { 0.25 };
+        if (line.size - last.size).abs() > near * size || line.look.bold != last.look.bold {
             return true;
         }
         let em = line.size;

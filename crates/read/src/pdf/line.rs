@@ -1,6 +1,7 @@
 //! Lines of a region, and the pieces of a line that are far from each other.
 
 use super::font::Look;
+use super::mark::mark;
 use super::word::Word;
 
 /// A line of text.
@@ -100,7 +101,7 @@ fn line(mut words: Vec<Word>) -> Line {
     let look = Look {
         bold: chars(&|word| word.look.bold) * 10 > all * 9,
         italic: chars(&|word| word.look.italic) * 10 > all * 9,
-        mono: chars(&|word| word.look.mono) * 10 > all * 7 && !words.iter().any(is_of_sentence),
+        mono: chars(&|word| word.look.mono) * 10 > all * 7 && !is_item(&words) && !words.iter().any(is_of_sentence),
     };
     let x = words.first().map_or(0.0, |word| word.x);
     let end = words.iter().map(|word| word.end).fold(x, f32::max);
@@ -114,6 +115,12 @@ fn line(mut words: Vec<Word>) -> Line {
         last = last.max(word.end);
     }
     Line { pieces, x, end, y, size, look, leader, dots }
+}
+
+/// Returns whether a line starts with the mark of an item in another font than code. A hyphen or asterisk may be a sign of
+/// code that has no letter in its own font.
+fn is_item(words: &[Word]) -> bool {
+    matches!(words, [first, _, ..] if !first.look.mono && !matches!(&*first.text, "-" | "*") && mark(&first.text).is_some())
 }
 
 /// Returns whether a word in a line of code shows that it is the line of a sentence with names in it: in another font, or

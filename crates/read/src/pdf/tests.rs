@@ -713,3 +713,34 @@ fn mutations_never_panic() {
         }
     });
 }
+
+#[test]
+fn an_item_that_is_code_is_an_item() {
+    let text = lines(50, 100, &["Each of these commands has an alias, which is shorter than its name is:"]);
+    let item = |y: u32, code: &str| at("F", 10, 60, y, "\u{b7}") + &at("C", 10, 75, y, code);
+    let layer = one(&(text + &item(130, "gcls") + &item(150, "gcms") + &lines(50, 180, &["They all end here."])));
+    assert!(layer.text.contains("\n- `gcls`\n- `gcms`\n"), "{}", layer.text);
+    // A sign of code that its font lacks is no mark.
+    let code = at("F", 9, 60, 130, "*") + &at("C", 9, 75, 130, "int main") + &at("C", 9, 60, 142, "x int y");
+    let layer = one(&(lines(50, 100, &["A listing starts with a sign of another font."]) + &code));
+    assert!(layer.text.contains("```\n* "), "{}", layer.text);
+}
+
+#[test]
+fn a_line_of_code_goes_on_with_a_text_that_had_no_room_for_it() {
+    let full = "The settings of all sessions that you have here are shown when you use the ";
+    let long = at("F", 10, 50, 100, full) + &at("C", 10, 50, 112, "Get-ManyMoreSettings");
+    let right = at("F", 10, 50, 60, &(full.to_string() + "comm"));
+    let layer = one(&(right.clone() + &long + &lines(50, 140, &["The end."])));
+    assert!(layer.text.contains("use the `Get-ManyMoreSettings`\n"), "{}", layer.text);
+    // There was room for this one, so it is a listing.
+    let short = at("F", 10, 50, 100, "To see them all, use") + &at("C", 10, 50, 112, "Get-ManyMoreSettings");
+    let layer = one(&(right.clone() + &short + &lines(50, 140, &["The end."])));
+    assert!(layer.text.contains("```\nGet-ManyMoreSettings\n```"), "{}", layer.text);
+    // An item goes on below its text.
+    let item = at("F", 10, 50, 100, "\u{b7}")
+        + &at("F", 10, 65, 100, &full[..70])
+        + &at("C", 9, 65, 112, "Get-ManyMoreSettings");
+    let layer = one(&(right + &item + &lines(50, 140, &["The end."])));
+    assert!(layer.text.contains(&format!("- {} `Get-ManyMoreSettings`\n", full[..70].trim())), "{}", layer.text);
+}
