@@ -21,6 +21,9 @@ const MAX_TAGS: usize = 100;
 /// Fewest links of a list that may be a menu.
 const MENU: usize = 3;
 
+/// Fewest characters without a link that a paragraph of text has.
+const TEXT: u64 = 20;
+
 /// The parts of a page that are read.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -57,6 +60,17 @@ impl Page<'_> {
             true
         });
         string
+    }
+
+    /// Returns whether the first link in a node leads to a place of this page.
+    fn leads_into_itself(&self, root: usize) -> bool {
+        let mut target = None;
+        self.nodes.visit(root, |node| {
+            let link = self.nodes.element(node).filter(|element| element.html() == Some("a"));
+            target = target.or_else(|| link?.attribute("href"));
+            target.is_none()
+        });
+        target.is_some_and(|target| target.starts_with('#'))
     }
 
     /// Returns how many characters of the text of a node are seen, and how many of them are in links.
@@ -212,9 +226,11 @@ impl Plan {
         MARKS.iter().find_map(|mark| heaviest(marked(mark))).map(|(_, node)| vec![node])
     }
 
-    /// Finds lists that have hardly anything but links, and how many characters they have.
+    /// Finds lists that have hardly anything but links, and how many characters they have. A list that stands below a paragraph
+    /// of the same element is a part of its text if it leads to other pages.
     fn find_menus(&self, page: &Page<'_>) -> (HashSet<usize>, u64) {
         let (mut menus, mut weight) = (HashSet::new(), 0);
+        let mut with_text = HashSet::new();
         page.nodes.visit(0, |node| {
             let Some(element) = page.nodes.element(node) else { return true };
             if self.reason(page, node, element).is_some() {
@@ -223,9 +239,18 @@ impl Plan {
             if is_notes(element) {
                 return false;
             }
+            if element.html() == Some("p") {
+                let (all, linked) = page.weight(node, self);
+                if all - linked >= TEXT {
+                    with_text.extend(page.nodes.parent(node));
+                }
+                return false;
+            }
             if matches!(element.html(), Some("ul" | "ol")) {
                 let (all, linked) = page.weight(node, self);
-                if page.nodes.elements(node).count() >= MENU && linked * 10 >= all * 9 {
+                let is_text = page.nodes.parent(node).is_some_and(|parent| with_text.contains(&parent))
+                    && !page.leads_into_itself(node);
+                if !is_text && page.nodes.elements(node).count() >= MENU && linked * 10 >= all * 9 {
                     menus.insert(node);
                     weight += all;
                 }

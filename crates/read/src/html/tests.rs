@@ -373,6 +373,19 @@ fn text_without_content_elements_is_read_without_menus() {
 }
 
 #[test]
+fn a_list_of_links_below_a_paragraph_is_text() {
+    let page = |href: &str| {
+        let items: String = ["One", "Two", "Three"].map(|name| format!("<li><a href={href}{name}>{name}</a>")).concat();
+        format!(
+            "<p>Long text of the page, longer than its list. It ends with names:</p><ul>{items}</ul><p>The end.</p>"
+        )
+    };
+    assert!(text(&page("x/")).contains("names:\n\n- [One](x/One)\n"));
+    // A table of contents is not.
+    assert!(!text(&page("#")).contains("One"));
+}
+
+#[test]
 fn javadoc_has_tables_of_divisions() {
     let page = "<main><div class=summary-table><div class='table-header col-first'>Name</div><div class='table-header col-last'>What</div>\
         <div class=col-first><code>a()</code></div><div class=col-last><div class=block>Does <b>a</b>.</div></div></div></main>";
