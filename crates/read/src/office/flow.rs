@@ -27,8 +27,8 @@ pub(super) enum Piece {
     },
     /// A paragraph that belongs to the last item of this level.
     More(usize, Inline),
-    /// A line of code. Lines that follow each other are one block.
-    Code(Inline),
+    /// A line of code, in an item of this level or in none. Lines that follow each other are one block.
+    Code(Option<usize>, Inline),
     Math(Inline),
     Table(Grid),
     /// A part with a drawing, which its caller reads.
@@ -44,7 +44,7 @@ impl Piece {
             | Self::Quote(text)
             | Self::Item { text, .. }
             | Self::More(_, text)
-            | Self::Code(text)
+            | Self::Code(_, text)
             | Self::Math(text) => Some(text),
             Self::Place(_) | Self::Anchors(_) | Self::Table(_) | Self::Drawing(_) => None,
         }
@@ -65,7 +65,8 @@ pub(super) struct Flow {
     anchors: Vec<String>,
     /// Lists that are open: level, list, whether its items have numbers.
     lists: Vec<(usize, String, bool)>,
-    code: Option<Inline>,
+    /// Code, and whether its paragraph had several lines: then it is a listing of its own.
+    code: Option<(Inline, bool)>,
     /// Whether a quotation is open.
     quote: bool,
 }
@@ -75,19 +76,28 @@ impl Flow {
         match piece {
             Piece::Place(place) => self.place = Some(place),
             Piece::Anchors(names) => self.anchors.extend(names),
-            Piece::Code(text) => match &mut self.code {
-                Some(code) => {
-                    code.write("\n");
-                    code.append(&text);
+            Piece::Code(within, text) => {
+                let whole = text.as_str().contains('\n');
+                if self.code.as_ref().is_some_and(|code| code.1 || whole) {
+                    self.end_code(writer);
                 }
-                None if text.is_blank() => {}
-                None => {
-                    self.close_lists(writer);
-                    self.close_quote(writer);
-                    self.begin(writer);
-                    self.code = Some(text);
+                match &mut self.code {
+                    Some((code, _)) => {
+                        code.write("\n");
+                        code.append(&text);
+                    }
+                    None if text.is_blank() => {}
+                    None => {
+                        match within {
+                            Some(level) => self.close_below(level, writer),
+                            None => self.close_lists(writer),
+                        }
+                        self.close_quote(writer);
+                        self.begin(writer);
+                        self.code = Some((text, whole));
+                    }
                 }
-            },
+            }
             piece if piece.text().is_some_and(Inline::is_blank) => {}
             piece => {
                 self.end_code(writer);
@@ -151,7 +161,7 @@ impl Flow {
     }
 
     fn end_code(&mut self, writer: &mut LayerWriter) {
-        if let Some(code) = self.code.take() {
+        if let Some((code, _)) = self.code.take() {
             // The place of what follows is still to come.
             writer.code("", &code);
         }

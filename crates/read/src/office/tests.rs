@@ -92,7 +92,7 @@ fn numbering() -> String {
         format!(r#"<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{format}"/></w:lvl>"#)
     };
     format!(
-        r#"<w:numbering {W}><w:abstractNum w:abstractNumId="0">{}{}</w:abstractNum><w:abstractNum w:abstractNumId="1">{}{}</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="1"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride></w:num></w:numbering>"#,
+        r#"<w:numbering {W}><w:abstractNum w:abstractNumId="0">{}{}</w:abstractNum><w:abstractNum w:abstractNumId="1">{}{}</w:abstractNum><w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/><w:lvlText w:val=" "/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="4"><w:abstractNumId w:val="2"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="3"><w:abstractNumId w:val="1"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="7"/></w:lvlOverride></w:num></w:numbering>"#,
         level(0, "bullet"),
         level(1, "bullet"),
         level(0, "decimal"),
@@ -122,6 +122,20 @@ fn headings_are_found_by_the_names_and_bases_of_styles() {
     assert_eq!(layer.text, "# Name\n\n# A\n\n# B\n\nc\n\n### Level\n");
     assert_eq!(layer.structure.unwrap().title.as_deref(), Some("Name"));
     assert_eq!(word(&styled("Heading2", "No styles")).text, "## No styles\n");
+}
+
+#[test]
+fn an_item_goes_on_in_paragraphs_with_a_mark_that_is_not_to_be_seen() {
+    let code = |text: &str| {
+        let list = r#"<w:numPr><w:ilvl w:val="0"/><w:numId w:val="4"/></w:numPr>"#;
+        format!(r#"<w:p><w:pPr><w:pStyle w:val="SourceCode"/>{list}</w:pPr><w:r>{text}</w:r></w:p>"#)
+    };
+    let lines = "<w:t>a</w:t><w:br/><w:t>b</w:t>";
+    let layer = full(&[item(2, 0, "one"), item(4, 0, "more"), code(lines), item(2, 0, "two")].concat());
+    assert_eq!(layer.text, "1. one\n\n   more\n\n   ```\n   a\n   b\n   ```\n2. two\n");
+    // A paragraph of several lines is a listing. Those of one line are one together.
+    let layer = word(&[code(lines), code(lines), code("<w:t>c</w:t>"), code("<w:t>d</w:t>")].concat());
+    assert_eq!(layer.text, "```\na\nb\n```\n\n```\na\nb\n```\n\n```\nc\nd\n```\n");
 }
 
 #[test]
@@ -425,7 +439,7 @@ fn a_text_has_headings_lists_tables_and_notes() {
     let layer = layer_of("a.odt", &open_document(styles, body));
     assert_eq!(
         layer.text,
-        "## Head\n\na b  c**bold**[^1] [link](x.html)\n\n1. one\n   more\n   - deep\n2. two\n\n| h | |\n| --- | --- |\n| 1 | 2 |\n\n[^1]: Note.\n"
+        "## Head\n\na b  c**bold**[^1] [link](x.html)\n\n1. one\n\n   more\n   - deep\n2. two\n\n| h | |\n| --- | --- |\n| 1 | 2 |\n\n[^1]: Note.\n"
     );
     assert_eq!((dropped(&layer, DropReason::Deleted), dropped(&layer, DropReason::Comment)), (4, 2));
     let names: Vec<_> = places(&layer).into_iter().map(|(name, _)| name.to_owned()).collect();

@@ -435,7 +435,7 @@ struct Container {
     first: Option<String>,
     /// The text before all other lines.
     rest: String,
-    /// Whether no blank lines stand between its blocks.
+    /// Whether no blank lines stand between its items, nor before lists in them.
     tight: bool,
 }
 
@@ -727,7 +727,7 @@ impl LayerWriter {
         self.open(BlockKind::Quote, Some("> ".to_owned()), "> ".to_owned(), false);
     }
 
-    /// Opens a list. `tight` says that there are no blank lines in it.
+    /// Opens a list. `tight` says that there are no blank lines between its items.
     pub fn open_list(&mut self, tight: bool) {
         self.open(BlockKind::List, None, String::new(), tight);
     }
@@ -818,7 +818,9 @@ impl LayerWriter {
     fn start(&mut self, kind: BlockKind) -> usize {
         let fresh = self.open.iter().position(|container| !container.written).unwrap_or(self.open.len());
         let around = fresh.checked_sub(1).map(|last| &self.open[last]);
-        if !self.text.is_empty() && !around.is_some_and(|container| container.tight) {
+        // Without a blank line, a second block of an item would be read as more of the first.
+        let is_second = fresh == self.open.len() && kind != BlockKind::List && self.is_item(fresh.checked_sub(1));
+        if !self.text.is_empty() && (is_second || !around.is_some_and(|container| container.tight)) {
             let before: String = self.open[..fresh].iter().map(|container| container.rest.as_str()).collect();
             self.text.push_str(before.trim_end());
             self.text.push('\n');
@@ -834,6 +836,11 @@ impl LayerWriter {
         let block = self.push(kind);
         self.structure.blocks[block].range = line..line;
         block
+    }
+
+    /// Returns whether an open container is an item.
+    fn is_item(&self, container: Option<usize>) -> bool {
+        container.is_some_and(|at| self.structure.blocks[self.open[at].block].kind == BlockKind::ListItem)
     }
 
     fn end(&mut self, block: usize) {

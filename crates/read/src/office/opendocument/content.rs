@@ -609,8 +609,8 @@ impl<'p, 'b> Content<'p, 'b> {
                 let mark = if numbered { Mark::Number(list.number) } else { Mark::Bullet };
                 Piece::Item { level, list: list.style.clone(), mark, text }
             }
+            within if code => Piece::Code(within.map(|_| level), text),
             Some(_) => Piece::More(level, text),
-            None if code => Piece::Code(text),
             None => Piece::Paragraph(text),
         }
     }

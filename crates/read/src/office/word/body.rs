@@ -533,6 +533,8 @@ impl<'s> Body<'s> {
     fn pieces(&mut self, paragraph: Paragraph) -> Vec<Piece> {
         let Paragraph { line, style, role, list, formula, words, .. } = paragraph;
         let (text, anchors) = line.finish();
+        let list = self.list_of(style.as_deref(), list);
+        let within = list.as_ref().filter(|(list, level)| self.lists.goes_on(list, *level)).map(|(_, level)| *level);
         let mut pieces = Vec::new();
         if !anchors.is_empty() {
             pieces.push(Piece::Anchors(anchors));
@@ -546,19 +548,20 @@ impl<'s> Body<'s> {
                 Piece::Heading(1, text)
             }
             Role::Heading(level) => Piece::Heading(level, text),
-            Role::Code => Piece::Code(text),
+            Role::Code => Piece::Code(within, text),
             Role::Text if formula && !words => Piece::Math(text),
-            Role::Text | Role::Quote => match self.item(style.as_deref(), list) {
-                Some((level, list, mark)) => Piece::Item { level, list, mark, text },
-                None if role == Role::Quote => Piece::Quote(text),
-                None => Piece::Paragraph(text),
+            Role::Text | Role::Quote => match (within, list.and_then(|list| self.mark(style.as_deref(), list))) {
+                (Some(level), _) => Piece::More(level, text),
+                (None, Some((level, list, mark))) => Piece::Item { level, list, mark, text },
+                (None, None) if role == Role::Quote => Piece::Quote(text),
+                (None, None) => Piece::Paragraph(text),
             },
         });
         pieces
     }
 
-    /// Returns the list that a paragraph is in, with its level and mark.
-    fn item(&mut self, style: Option<&str>, own: Option<(String, Option<usize>)>) -> Option<(usize, String, Mark)> {
+    /// Returns the list that a paragraph is in, and its level.
+    fn list_of(&self, style: Option<&str>, own: Option<(String, Option<usize>)>) -> Option<(String, usize)> {
         let (own_list, own_level) = own.unwrap_or_default();
         let by_style = || self.styles.list(style?);
         let (list, level) = if own_list.is_empty() {
@@ -571,6 +574,11 @@ impl<'s> Body<'s> {
             return None;
         }
         let level = level.or_else(|| self.lists.level_of(&list, style?)).unwrap_or(0).min(8);
+        Some((list, level))
+    }
+
+    /// Returns the level of an item, its list and its mark.
+    fn mark(&mut self, style: Option<&str>, (list, level): (String, usize)) -> Option<(usize, String, Mark)> {
         let mark = self.lists.next(&list, level)?;
         let indent = style.filter(|_| level == 0).map_or(0, |style| self.styles.indent(style));
         Some((level.max(indent), list, mark))

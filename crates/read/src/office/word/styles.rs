@@ -168,11 +168,13 @@ fn folded(name: &str) -> String {
 struct Level {
     format: String,
     start: u64,
+    /// Whether its mark is white space.
+    blank: bool,
 }
 
 impl Default for Level {
     fn default() -> Self {
-        Self { format: "decimal".to_owned(), start: 1 }
+        Self { format: "decimal".to_owned(), start: 1, blank: false }
     }
 }
 
@@ -234,6 +236,11 @@ impl Lists {
                                 numbering.level(at).format = value("val");
                             }
                         }
+                        ("w", "lvlText") => {
+                            if let Some((_, numbering)) = &mut numbering {
+                                numbering.level(at).blank = tag.attr("val").is_some_and(|mark| mark.trim().is_empty());
+                            }
+                        }
                         ("w", "start") => {
                             if let (Some((_, numbering)), Some(start)) = (&mut numbering, tag.number("val")) {
                                 numbering.level(at).start = start;
@@ -257,6 +264,13 @@ impl Lists {
     pub(super) fn level_of(&self, list: &str, style: &str) -> Option<usize> {
         let numbering = self.numberings.get(&self.all.get(list)?.numbering)?;
         numbering.styles.get(style).copied()
+    }
+
+    /// Returns whether paragraphs of a list at a level go on with the item before them: their mark is not to be seen.
+    pub(super) fn goes_on(&self, list: &str, level: usize) -> bool {
+        let numbering = self.all.get(list).and_then(|list| self.numberings.get(&list.numbering));
+        let level = numbering.and_then(|numbering| numbering.levels.get(level.min(LEVELS - 1))?.as_ref());
+        level.is_some_and(|level| level.format == "bullet" && level.blank)
     }
 
     /// Returns the mark of the next item of a list at a level; `None` if the level has no marks.
