@@ -95,11 +95,11 @@ impl Reader<'_> {
         let all = text.joined.get(at..range.end)?;
         let before = text.joined[range.start..at].chars().next_back();
         match *all.as_bytes().first()? {
-            mark @ (b'*' | b'_' | b'`' | b'#' | b'+') => marked(&text.joined, at, range, mark, missing),
+            mark @ (b'*' | b'_' | b'`' | b'#' | b'+') => marked(text, at, range, mark, missing),
             b'^' => tight(&text.joined, at, range, "^", Style::Super),
             b'~' => tight(&text.joined, at, range, "~", Style::Plain),
-            b'"' => curly(&text.joined, at, range, ("\"`", "`\""), Style::Quotes("\u{201c}", "\u{201d}"), missing),
-            b'\'' => curly(&text.joined, at, range, ("'`", "`'"), Style::Quotes("\u{2018}", "\u{2019}"), missing),
+            b'"' => curly(text, at, range, ("\"`", "`\""), Style::Quotes("\u{201c}", "\u{201d}"), missing),
+            b'\'' => curly(text, at, range, ("'`", "`'"), Style::Quotes("\u{2018}", "\u{2019}"), missing),
             b'{' => reference(all).filter(|name| self.value(name).is_some()).map(|name| {
                 let end = at + name.len() + 2;
                 self.url_of_value(text, at, range).unwrap_or((end, Piece::Value(name.to_owned())))
@@ -108,7 +108,7 @@ impl Reader<'_> {
                 let ends = all.starts_with(" +") && (all.len() == 2 || all[2..].starts_with('\n'));
                 ends.then_some((at + 2, Piece::Nothing))
             }
-            b'(' => index_term(&text.joined, at, range, missing).or_else(|| self.sign(all, at, before)),
+            b'(' => index_term(text, at, range, missing).or_else(|| self.sign(all, at, before)),
             b'[' => bracket(text, at, range, missing),
             b'<' => angle(text, at, range, missing).or_else(|| self.sign(all, at, before)),
             b'-' | b'=' | b'.' => self.sign(all, at, before),
@@ -233,7 +233,7 @@ fn bracket(text: &Text<'_>, at: usize, range: &Range<usize>, missing: &mut Missi
     let mark = *all.as_bytes()[..range.end].get(close + 1).filter(|byte| b"#*_`".contains(byte))?;
     // The bracket is no part of the word before.
     let inner = close + 1..range.end;
-    marked(all, close + 1, &inner, mark, missing)
+    marked(text, close + 1, &inner, mark, missing)
 }
 
 /// Returns how many bytes of an escaped piece are text.
@@ -251,7 +251,8 @@ fn mark_len(text: &str, piece: &Piece) -> usize {
 }
 
 /// Returns text between two marks of one or two characters.
-fn marked(all: &str, at: usize, range: &Range<usize>, mark: u8, missing: &mut Missing) -> Found {
+fn marked(text: &Text<'_>, at: usize, range: &Range<usize>, mark: u8, missing: &mut Missing) -> Found {
+    let all = &*text.joined;
     let (style, one, two) = match mark {
         b'*' => (Style::Strong, "*", "**"),
         b'_' => (Style::Emphasis, "_", "__"),
@@ -260,12 +261,14 @@ fn marked(all: &str, at: usize, range: &Range<usize>, mark: u8, missing: &mut Mi
         _ => (Style::Plain, "#", "##"),
     };
     let rest = &all[at..range.end];
-    if mark == b'+' && rest.starts_with("+++") {
-        let close = missing.find("+++", || find_mark(all, at + 3..range.end, "+++"))?;
-        return Some((close + 3, Piece::Styled(Style::Literal, at + 3..close)));
+    if mark == b'+'
+        && let Some(end) = text.pass(at).filter(|end| *end <= range.end)
+    {
+        let len = if rest.starts_with("+++") { 3 } else { 2 };
+        return Some((end, Piece::Styled(style, at + len..end - len)));
     }
-    if rest.starts_with(two) {
-        let found = missing.find(two, || find_mark(all, at + 3..range.end, two));
+    if mark != b'+' && rest.starts_with(two) {
+        let found = missing.find(two, || find_mark(text, at + 3..range.end, two));
         if let Some(close) = found.filter(|close| !all[at + 2..*close].starts_with('\n')) {
             // A longer run closes at its end.
             let more = all[close + 2..range.end].starts_with(one) && !all[close + 3..range.end].starts_with(one);
@@ -280,7 +283,7 @@ fn marked(all: &str, at: usize, range: &Range<usize>, mark: u8, missing: &mut Mi
     let close = missing.find(one, || {
         let closes = |close: &usize| {
             let behind = all[close + 1..range.end].chars().next();
-            !all[..*close].ends_with([' ', '\n', '\t', '\\']) && !behind.is_some_and(is_word)
+            text.counts(*close) && !all[..*close].ends_with([' ', '\n', '\t', '\\']) && !behind.is_some_and(is_word)
         };
         let from = all.ceil_char_boundary(at + 2);
         all.get(from..range.end).and_then(|rest| rest.match_indices(one).map(|(close, _)| from + close).find(closes))
@@ -290,41 +293,42 @@ fn marked(all: &str, at: usize, range: &Range<usize>, mark: u8, missing: &mut Mi
 }
 
 /// Returns where a mark is in a part of a text.
-fn find_mark(all: &str, range: Range<usize>, mark: &str) -> Option<usize> {
+fn find_mark(text: &Text<'_>, range: Range<usize>, mark: &str) -> Option<usize> {
     if range.start > range.end {
         return None;
     }
-    let from = all.ceil_char_boundary(range.start);
-    all.get(from..range.end).and_then(|rest| rest.find(mark)).map(|at| from + at)
+    let from = text.joined.ceil_char_boundary(range.start);
+    let rest = text.joined.get(from..range.end)?;
+    rest.match_indices(mark).map(|(at, _)| from + at).find(|at| text.counts(*at))
 }
 
 /// Returns text between the quotes of a book.
 fn curly(
-    all: &str,
+    text: &Text<'_>,
     at: usize,
     range: &Range<usize>,
     (open, close): (&'static str, &'static str),
     style: Style,
     missing: &mut Missing,
 ) -> Found {
-    let inside = all[at..range.end].strip_prefix(open)?;
+    let inside = text.joined[at..range.end].strip_prefix(open)?;
     if inside.starts_with(char::is_whitespace) {
         return None;
     }
-    let end = missing.find(close, || find_mark(all, at + open.len() + 1..range.end, close))?;
+    let end = missing.find(close, || find_mark(text, at + open.len() + 1..range.end, close))?;
     Some((end + close.len(), Piece::Styled(style, at + open.len()..end)))
 }
 
 /// Returns a term of the index: `((shown))` or `(((not, shown)))`.
-fn index_term(all: &str, at: usize, range: &Range<usize>, missing: &mut Missing) -> Found {
-    let rest = &all[at..range.end];
+fn index_term(text: &Text<'_>, at: usize, range: &Range<usize>, missing: &mut Missing) -> Found {
+    let rest = &text.joined[at..range.end];
     if rest.starts_with("(((") {
-        let close = missing.find(")))", || find_mark(all, at + 3..range.end, ")))"))?;
+        let close = missing.find(")))", || find_mark(text, at + 3..range.end, ")))"))?;
         return (close > at + 3).then_some((close + 3, Piece::Nothing));
     }
     if !rest.starts_with("((") {
         return None;
     }
-    let close = missing.find("))", || find_mark(all, at + 2..range.end, "))"))?;
+    let close = missing.find("))", || find_mark(text, at + 2..range.end, "))"))?;
     (close > at + 2).then(|| (close + 2, Piece::Styled(Style::Plain, at + 2..close)))
 }

@@ -84,6 +84,8 @@ pub(super) struct Text<'s> {
     starts: Vec<(usize, usize)>,
     /// For each opening bracket its closing one, in the order of the opening ones.
     brackets: Vec<(usize, usize)>,
+    /// Text between two or three plus signs, with them. No mark in it counts.
+    passes: Vec<Range<usize>>,
 }
 
 impl<'s> Text<'s> {
@@ -104,8 +106,8 @@ impl<'s> Text<'s> {
             starts.push((text.len(), line.start));
             text.push_str(line.of(source));
         }
-        let brackets = brackets(&text);
-        Self { source, joined: text, starts, brackets }
+        let (brackets, passes) = (brackets(&text), passes(&text));
+        Self { source, joined: text, starts, brackets, passes }
     }
 
     /// Returns the bytes of the source that a part of a line stands for.
@@ -137,11 +139,55 @@ impl<'s> Text<'s> {
         }
     }
 
+    /// Returns where text between plus signs ends that starts at a byte.
+    pub(super) fn pass(&self, start: usize) -> Option<usize> {
+        let index = self.passes.binary_search_by_key(&start, |pass| pass.start).ok()?;
+        Some(self.passes[index].end)
+    }
+
+    /// Returns whether a mark at a byte counts: it is not in text between plus signs.
+    pub(super) fn counts(&self, at: usize) -> bool {
+        let next = self.passes.partition_point(|pass| pass.start <= at);
+        next.checked_sub(1).is_none_or(|index| self.passes[index].end <= at)
+    }
+
     /// Returns where the bracket is closed that is open at a byte: its partner, or the next that closes one.
     pub(super) fn closing(&self, open: usize, end: usize) -> Option<usize> {
         let index = self.brackets.binary_search_by_key(&open, |(open, _)| *open).ok()?;
         Some(self.brackets[index].1).filter(|close| *close < end)
     }
+}
+
+/// Returns the parts of a text between two or three plus signs. They are found before all marks.
+fn passes(text: &str) -> Vec<Range<usize>> {
+    let mut passes = Vec::new();
+    let mut at = 0;
+    // A run without a partner has none later either.
+    let mut missing = 0;
+    while let Some(found) = text[at..].find("++") {
+        let start = at + found;
+        let len = 2 + usize::from(text[start + 2..].starts_with('+'));
+        at = start + len;
+        if len == missing {
+            continue;
+        }
+        let Some(close) = text.get(at + 1..).and_then(|rest| rest.find(&text[start..at])) else {
+            missing = len;
+            continue;
+        };
+        let close = at + 1 + close;
+        if len == 2 && text[at..close].starts_with('\n') {
+            continue;
+        }
+        // A longer run closes at its end.
+        let behind = &text[close + len..];
+        let more = len == 2 && behind.starts_with('+') && !behind.starts_with("++");
+        at = close + len + usize::from(more);
+        if !text[..start].ends_with('\\') {
+            passes.push(start..at);
+        }
+    }
+    passes
 }
 
 /// Returns the brackets of a text. One without a partner is closed by the next closing one.

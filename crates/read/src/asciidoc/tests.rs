@@ -174,3 +174,12 @@ fn an_image_may_name_its_text_and_raw_markup_with_words_is_code() {
     );
     reads("++++\n<p>Seen</p>\n++++\n\n++++\n<br class=\"x\">\n++++\n", "```html\n<p>Seen</p>\n```\n");
 }
+
+#[test]
+fn no_mark_counts_between_plus_signs() {
+    reads(
+        "The *Log++*++Event* and `12++`*++4` and (`++`++r`, `++`++n`).\n",
+        "The **Log*Event** and ``12`*4`` and (`` `r ``, `` `n ``).\n",
+    );
+    reads("An \\++c*d++ *e*, C++ or *g*.\n", "An ++c*d++ **e**, C++ or **g**.\n");
+}
