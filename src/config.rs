@@ -226,7 +226,7 @@ settings! {
         /// Reranker (cross-encoder) that reorders the best chunks.
         pub rerank: String = "FOLDER|HUB_ID[@REVISION]", Words("none"), Nothing;
         /// How many chunks the reranker reads. The others follow in their order.
-        pub rerank_depth: NonZeroUsize = "N", Is("50"), Nothing;
+        pub rerank_depth: NonZeroUsize = "N", Is("20"), Nothing;
         /// Weight of the ranking's score next to the reranker's. With 0, the reranker's replaces it.
         pub rerank_weight: Weight = "W", Is("2"), Nothing;
         /// Milliseconds for the reranker: it reads only as many chunks as there is time for, but at least 8.
