@@ -7,7 +7,8 @@ use std::path::Path;
 use chunkmill::dataset::{Dataset, Table};
 use chunkmill::document::name;
 use chunkmill::search::{
-    FieldWeights, Filter, FoundChunk, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Searcher, Share, Weight,
+    Context, FieldWeights, Filter, FoundChunk, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Searcher, Share,
+    Weight,
 };
 use tempfile::TempDir;
 
@@ -355,6 +356,59 @@ fn a_context_takes_what_promises_most_for_its_tokens() {
     assert_eq!(headings(Packing::Evidence, both + 3), [2]);
     assert_eq!(headings(Packing::Evidence, alone), [2, 1]);
     assert_eq!(headings(Packing::Evidence, 1000), [3, 1]);
+}
+
+#[test]
+fn the_rest_of_a_budget_has_a_part_of_one_more_chunk() {
+    let text = |from: usize| {
+        let sentence = |at: usize| format!("Sentence {at} of this long section says what number {at} means. ");
+        (from..from + 12).map(sentence).collect::<String>()
+    };
+    let sections = [("One", 100), ("Two", 200), ("Three", 300)];
+    let document = sections.map(|(title, from)| format!("## {title}\n\n{}\n\n", text(from))).concat();
+    let home = folder(&[("docs/a.md", &format!("# A\n\n{document}"))]);
+    let searcher = open(&home, "heading-tokens");
+    let rows: Vec<u32> = (0..searcher.len() as u32).collect();
+    let found = |scores: &[(u32, f64)]| -> Vec<FoundChunk> {
+        scores.iter().map(|&(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
+    };
+    let at =
+        |title: &str| *rows.iter().find(|row| searcher.place(**row).heading_path.last().unwrap() == title).unwrap();
+    let [one, two, three] = [at("One"), at("Two"), at("Three")];
+    for packing in [Packing::Evidence, Packing::Rank] {
+        let context = |scores: &[(u32, f64)], more: usize| {
+            let context = context_of(&searcher, &found(scores), packing, more);
+            assert!(context.tokens + 20 > context.budget, "{} of {}", context.tokens, context.budget);
+            context
+        };
+        // The chunk that follows: its first sentences, below those that are there.
+        let after = context(&[(one, 2.0), (two, 1.0)], 80);
+        let [passage] = &after.passages[..] else { panic!("{}", after.text) };
+        assert!(passage.cut && after.left_out == 0);
+        assert!(passage.content.contains("Sentence 111") && passage.content.contains("## Two\n\nSentence 200"));
+        assert!(passage.content.trim_end().ends_with('.') && !passage.content.contains("Sentence 211"));
+        // The chunk before: its last sentences.
+        let before = context(&[(two, 2.0), (one, 1.0)], 80);
+        let [passage] = &before.passages[..] else { panic!("{}", before.text) };
+        assert!(passage.cut && passage.content.starts_with("Sentence 1") && !passage.content.contains("Sentence 100"));
+        assert!(passage.content.contains("Sentence 111") && passage.content.contains("Sentence 211"));
+        // Between two that are there, the first ones: what is missing ends the passage.
+        let all = [(one, 2.0), (three, 1.9)];
+        let both = searcher.context(&found(&all), 10_000, packing).unwrap();
+        let between = searcher.context(&found(&[all[0], all[1], (two, 1.0)]), both.tokens + 60, packing).unwrap();
+        let contents: Vec<_> = between.passages.iter().map(|passage| (passage.cut, &*passage.content)).collect();
+        let [(true, first), (false, last)] = contents[..] else { panic!("{}", between.text) };
+        assert!(first.contains("Sentence 200") && !first.contains("Sentence 211") && last.contains("Sentence 300"));
+        // Too little room for a part that says something.
+        let little = context_of(&searcher, &found(&[(one, 2.0), (two, 1.0)]), packing, 10);
+        assert!(!little.passages[0].cut && little.left_out == 1);
+    }
+}
+
+/// The context of all hits, in the tokens of the first one and so many more.
+fn context_of(searcher: &Searcher, found: &[FoundChunk], packing: Packing, more: usize) -> Context {
+    let whole = searcher.context(&found[..1], 10_000, packing).unwrap();
+    searcher.context(found, whole.tokens + more, packing).unwrap()
 }
 
 #[test]

@@ -821,7 +821,12 @@ fn a_context_is_never_over_its_budget_and_holds_no_byte_twice() {
                         context.text.contains(&label) && context.text.contains(passage.content.trim_end()),
                         "{label}"
                     );
-                    assert!(context.text.contains(&passage.header_path));
+                    let (above, title) = passage.header_path.rsplit_once(" > ").unwrap_or(("", &passage.header_path));
+                    let starts = passage.content.trim_start().lines().next().unwrap_or_default();
+                    let bare = |text: &str| text.trim_matches(['#', ' ']).to_owned();
+                    let path = if bare(starts) == bare(title) { above } else { &passage.header_path };
+                    let label = format!("{label}  {path}").trim_end().to_owned() + "\n";
+                    assert!(context.text.contains(&label), "{label:?} in {}", context.text);
                 }
                 for ranges in taken.values_mut() {
                     ranges.sort_unstable();

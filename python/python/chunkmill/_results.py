@@ -406,7 +406,7 @@ class Passage:
     ranges: list[list[int]]
     """Byte ranges of the document that it contains."""
     cut: bool
-    """Whether its end was cut off because nothing would have fit otherwise."""
+    """Whether it starts or ends inside of a chunk, of which only a part fits the budget."""
     content: str
 
     def __repr__(self) -> str:

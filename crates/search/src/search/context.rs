@@ -3,11 +3,16 @@
 //! Chunks are added one by one while they fit. A chunk that does not fit is left out; a later, smaller one may
 //! still fit. By rank, the next chunk is the best of the remaining ones. By evidence, it is the one with the most
 //! expected evidence per token: e^(2.5 s), where s is its score in standard deviations, over its own tokens and
-//! those of a label, unless it joins a passage in the context.
+//! those of a label, unless it joins a passage in the context. The room that is left in the end is filled with a
+//! part of one more chunk, cut at a line or a sentence.
+//!
+//! Exact packing (a dynamic programme over the chunks in the order of their documents) was tried. It hands over no
+//! more evidence than this order: what a chunk is expected to have is known far less exactly than its tokens.
 //!
 //! Chunks of one document that touch or follow each other become one passage, in document order. A chunk's prefix
 //! (repeated headings, overlap) is left out, so no byte of a document appears twice. A text that several documents
-//! share appears only once. The heading path of a passage is in the line above it. Documents are in the order of
+//! share appears only once. The heading path of a passage is in the line above it, without the heading that the
+//! passage starts with. Documents are in the order of
 //! their best chunks, and the passages of a document are in document order. The budget covers the whole text that
 //! the reader gets, including labels, in tokens of the dataset's encoding.
 
@@ -15,6 +20,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use chunkmill_base::error::Result;
+use chunkmill_text::chunk::sentence_starts;
 use chunkmill_text::document::{line, without_data_urls};
 use chunkmill_text::tokens::TokenCounter;
 use rayon::prelude::*;
@@ -64,7 +70,7 @@ pub struct Passage {
     /// Byte ranges of the document that the passage contains, ascending. Between two ranges are only bytes that
     /// are in no chunk: blank ones, and those that the chunk settings leave out.
     pub ranges: Vec<[u64; 2]>,
-    /// Whether its end was cut off because nothing would have fit otherwise.
+    /// Whether it starts or ends inside of a chunk, of which only a part fits the budget.
     pub cut: bool,
     /// Its text.
     pub content: String,
@@ -78,6 +84,12 @@ pub const CANDIDATES: usize = 100;
 /// budget, a larger one approaches the order by rank.
 const STEEPNESS: f64 = 2.5;
 
+/// Fewest tokens of a chunk that are worth its label, if other chunks are in the context. Chosen on the same sets.
+const PART: usize = 16;
+
+/// Number of chunks of which a part is tried, if none of the first ones has an end that fits.
+const PARTS: usize = 3;
+
 /// A hit with the part of its text that is the document's own.
 #[derive(Clone)]
 struct Piece<'s> {
@@ -85,6 +97,15 @@ struct Piece<'s> {
     score: f64,
     place: Place<'s>,
     text: Cow<'s, Text>,
+    /// The side of the chunk where text is missing.
+    cut: Option<Side>,
+}
+
+/// A side of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Start,
+    End,
 }
 
 impl<'s> Piece<'s> {
@@ -94,18 +115,40 @@ impl<'s> Piece<'s> {
     }
 }
 
+impl<'s> Piece<'s> {
+    /// Returns the part of it before or after a byte of its text, which is a line's or a sentence's end.
+    fn part(&self, cut: Side, at: usize) -> Self {
+        let whole = &self.text.own;
+        let own = if cut == Side::Start { &whole[at..] } else { &whole[..at] };
+        let mut place = self.place;
+        let feeds = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+        match cut {
+            Side::Start => {
+                place.start_byte += at as u64;
+                place.start_line = place.start_line.saturating_add(feeds(&whole[..at]));
+            }
+            Side::End => {
+                place.end_byte = place.start_byte + at as u64;
+                let last = own.strip_suffix('\n').unwrap_or(own);
+                place.end_line = place.start_line.saturating_add(feeds(last));
+            }
+        }
+        let text = Cow::Owned(Text { own: own.to_owned(), ..*self.text });
+        Self { place, text, cut: Some(cut), ..*self }
+    }
+}
+
 impl Text {
     fn new(place: &Place<'_>, content: &str, counter: &dyn TokenCounter) -> Result<Self> {
         let own = place.source(content).to_owned();
-        let label = format!("[0] {}  {}\n", place.citation(), place.header_path);
+        let label = format!("[0] {}  {}\n", place.citation(), path_above(place.header_path, &own));
         let tokens = [counter.count(&without_data_urls(&own))?, counter.count(&label)?];
         Ok(Self { hash: blake3::hash(own.as_bytes()), own, tokens })
     }
 }
 
 impl Searcher {
-    /// Packs the hits of a query into at most `budget` tokens. If not even the best hit fits, as many of its first
-    /// lines as fit are used.
+    /// Packs the hits of a query into at most `budget` tokens. The last one may be a part of a hit.
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
@@ -121,19 +164,16 @@ impl Searcher {
         let left = RestPieces::new(&pieces, packing);
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
-            let mut filling = Filling { left: left.clone(), taken: Vec::new(), packed: None, expected: 0, room };
+            let left = left.clone();
+            let mut filling =
+                Filling { left, taken: Vec::new(), too_long: Vec::new(), packed: None, expected: 0, room };
             while let Some((at, cost)) = filling.next()? {
                 filling.try_out(at, cost)?;
             }
-            let mut taken = filling.taken.len();
-            let mut packed = filling.counted()?;
-            if taken == 0
-                && let Some(best) = pieces.first()
-                && let Some(start) = first_lines(best, room)?
-            {
-                (packed, taken) = (start, 1);
-            }
-            let PackedPassages { passages, text, tokens } = packed;
+            let whole = filling.counted()?;
+            let part = filling.with_part(&whole)?;
+            let taken = filling.taken.len() + usize::from(part.is_some());
+            let PackedPassages { passages, text, tokens } = part.unwrap_or(whole);
             Ok(Context { budget, tokens, left_out: found.len() - taken, text, passages })
         };
         budgets.iter().map(context).collect()
@@ -183,7 +223,7 @@ impl Searcher {
             // A text that is repeated within one document is kept; one that repeats another document is left out.
             let first = known.entry(text.hash).or_insert(&place.document.doc_id);
             if !text.own.trim().is_empty() && **first == place.document.doc_id {
-                pieces.push(Piece { rank, score: found.score, place, text });
+                pieces.push(Piece { rank, score: found.score, place, text, cut: None });
             }
         }
         Ok(pieces)
@@ -213,14 +253,18 @@ impl<'p, 's> RestPieces<'p, 's> {
         Self { pieces: pieces.iter().map(expected).collect(), taken: HashSet::new(), packing }
     }
 
+    /// Returns whether the chunks before and after a piece are in the context.
+    fn neighbours(&self, piece: &Piece<'_>) -> [bool; 2] {
+        let (doc, at) = piece.key();
+        [at.checked_sub(1), at.checked_add(1)].map(|at| at.is_some_and(|at| self.taken.contains(&(doc, at))))
+    }
+
     /// Returns the next piece to try that costs at most `room` tokens: its index and its cost. The cost is 0 or
     /// less if the piece saves at least as many tokens as it adds.
     fn next(&self, room: usize) -> Option<(usize, isize)> {
         let cost = |(piece, _): &(&Piece<'_>, f64)| {
             let [text, label] = piece.text.tokens;
-            let (doc, at) = piece.key();
-            let is_taken = |at: Option<u32>| at.is_some_and(|at| self.taken.contains(&(doc, at)));
-            let joins = usize::from(is_taken(at.checked_sub(1))) + usize::from(is_taken(at.checked_add(1)));
+            let joins = self.neighbours(piece).into_iter().filter(|is_taken| *is_taken).count();
             // A piece between two passages joins them and saves a label.
             (text + label).cast_signed() - (joins * label).cast_signed()
         };
@@ -244,6 +288,8 @@ impl<'p, 's> RestPieces<'p, 's> {
 struct Filling<'p, 's> {
     left: RestPieces<'p, 's>,
     taken: Vec<&'p Piece<'s>>,
+    /// Those that were tried and do not fit, with their expected evidence.
+    too_long: Vec<(&'p Piece<'s>, f64)>,
     /// The pieces as text, if their tokens have been counted.
     packed: Option<PackedPassages>,
     /// Expected number of tokens, if they have not been counted.
@@ -251,7 +297,7 @@ struct Filling<'p, 's> {
     room: Room,
 }
 
-impl Filling<'_, '_> {
+impl<'p, 's> Filling<'p, 's> {
     /// Returns the next piece to try: its index and its expected cost.
     fn next(&mut self) -> Result<Option<(usize, isize)>> {
         if self.packed.is_none() {
@@ -270,7 +316,7 @@ impl Filling<'_, '_> {
 
     /// Adds a piece if there is room, and leaves it out otherwise.
     fn try_out(&mut self, at: usize, cost: isize) -> Result<()> {
-        let (piece, _) = self.left.pieces.remove(at);
+        let (piece, expected) = self.left.pieces.remove(at);
         self.taken.push(piece);
         if self.packed.is_none() {
             self.expected = self.expected.saturating_add_signed(cost);
@@ -278,10 +324,66 @@ impl Filling<'_, '_> {
             self.packed = Some(more);
         } else {
             self.taken.pop();
+            self.too_long.push((piece, expected));
             return Ok(());
         }
         self.left.taken.insert(piece.key());
         Ok(())
+    }
+
+    /// Returns the pieces as text, with a part of one more: of the one of which most evidence is expected in the room that
+    /// is left. `None` if no part fits.
+    fn with_part(&self, whole: &PackedPassages) -> Result<Option<PackedPassages>> {
+        let room = self.room.tokens - whole.tokens;
+        let least = if self.taken.is_empty() { 1 } else { PART };
+        let left = self.left.pieces.iter().chain(&self.too_long);
+        let mut parts: Vec<(&Piece<'s>, f64)> = left
+            .filter_map(|(piece, expected)| {
+                let [text, label] = piece.text.tokens;
+                let joins = self.left.neighbours(piece).contains(&true);
+                let part = room.checked_sub(if joins { 0 } else { label }).filter(|part| *part >= least)?;
+                #[expect(clippy::cast_precision_loss, reason = "tokens are far below 2^52")]
+                let share = (part as f64 / text.max(1) as f64).min(1.0);
+                Some((*piece, expected * share))
+            })
+            .collect();
+        match self.left.packing {
+            Packing::Rank => parts.sort_by_key(|(piece, _)| piece.rank),
+            Packing::Evidence => parts.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.rank.cmp(&b.0.rank))),
+        }
+        for (piece, _) in parts.into_iter().take(PARTS) {
+            if let Some(packed) = self.with_part_of(piece, least)? {
+                return Ok(Some(packed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the pieces as text, with as many lines or sentences of another piece as fit: the last ones if the chunk that
+    /// follows it is in the context, otherwise the first ones. `None` if fewer than `least` tokens of it fit.
+    fn with_part_of(&self, piece: &Piece<'s>, least: usize) -> Result<Option<PackedPassages>> {
+        let whole = &piece.text.own;
+        let cut = if self.left.neighbours(piece) == [false, true] { Side::Start } else { Side::End };
+        let mut ends: Vec<usize> = line::ends(whole).chain(sentence_starts(whole)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends.retain(|end| 0 < *end && *end < whole.len());
+        if cut == Side::Start {
+            ends.reverse();
+        }
+        let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
+        while fits < at_most {
+            let count = fits + (at_most - fits).div_ceil(2);
+            let part = piece.part(cut, ends[count - 1]);
+            let all: Vec<&Piece<'s>> = self.taken.iter().copied().chain([&part]).collect();
+            match PackedPassages::new(passages(&all), self.room)? {
+                Some(packed) => (fits, best) = (count, Some((packed, part))),
+                None => at_most = count - 1,
+            }
+        }
+        let Some((packed, part)) = best else { return Ok(None) };
+        let tokens = self.room.counter.count(without_data_urls(&part.text.own).trim())?;
+        Ok((tokens >= least).then_some(packed))
     }
 
     /// Returns the pieces that were taken as text, with its tokens counted.
@@ -324,7 +426,8 @@ impl PackedPassages {
             if !text.is_empty() {
                 text.push('\n');
             }
-            let label = format!("[{}] {}  {}", passage.number, passage.citation, passage.header_path);
+            let path = path_above(&passage.header_path, &passage.content);
+            let label = format!("[{}] {}  {path}", passage.number, passage.citation);
             text.push_str(label.trim_end());
             text.push('\n');
             text.push_str(passage.content.trim_end_matches(['\n', '\r']));
@@ -333,33 +436,6 @@ impl PackedPassages {
         let tokens = room.counter.count(&text)?;
         Ok((tokens <= room.tokens).then_some(Self { passages, text, tokens }))
     }
-}
-
-/// Packs as many of the first lines of a piece as fit.
-fn first_lines(piece: &Piece<'_>, room: Room) -> Result<Option<PackedPassages>> {
-    let whole = &piece.text.own;
-    let ends: Vec<usize> = line::ends(whole).collect();
-    let start = |lines: usize| {
-        let own = whole[..ends[lines - 1]].to_owned();
-        let mut place = piece.place;
-        place.end_byte = place.start_byte + own.len() as u64;
-        place.end_line = place.start_line + u32::try_from(lines - 1).unwrap_or(u32::MAX);
-        let text = Cow::Owned(Text { own, ..*piece.text });
-        let mut passages = passages(&[&Piece { place, text, ..*piece }]);
-        for passage in &mut passages {
-            passage.cut = true;
-        }
-        PackedPassages::new(passages, room)
-    };
-    let (mut fits, mut at_most, mut best) = (0, ends.len(), None);
-    while fits < at_most {
-        let lines = fits + (at_most - fits).div_ceil(2);
-        match start(lines)? {
-            Some(packed) => (fits, best) = (lines, Some(packed)),
-            None => at_most = lines - 1,
-        }
-    }
-    Ok(best)
 }
 
 /// Joins pieces that touch or follow each other into passages, without inline `data:` URLs.
@@ -378,7 +454,8 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             && let Some(range) = open.ranges.last_mut()
         {
             let covered = range[1];
-            let follows = piece.place.chunk_index == before.place.chunk_index + 1;
+            let is_whole = before.cut != Some(Side::End) && piece.cut != Some(Side::Start);
+            let follows = is_whole && piece.place.chunk_index == before.place.chunk_index + 1;
             if start_byte <= covered || follows {
                 if start_byte <= covered {
                     let new = usize::try_from(covered - start_byte).ok().and_then(|known| piece.text.own.get(known..));
@@ -390,6 +467,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
                     open.ranges.push([start_byte, end_byte]);
                 }
                 open.end_line = open.end_line.max(piece.place.end_line);
+                open.cut |= piece.cut.is_some();
                 if let (Some(Some(cited)), Some(place)) = (places.last_mut(), piece.place.cited_place) {
                     cited[1] = place;
                 }
@@ -411,7 +489,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             rank: piece.rank,
             score: piece.score,
             ranges: vec![[start_byte, end_byte]],
-            cut: false,
+            cut: piece.cut.is_some(),
             content: piece.text.own.clone(),
         });
     }
@@ -431,6 +509,15 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
         passage.content = without_data_urls(&passage.content).into_owned();
     }
     passages
+}
+
+/// Returns the heading path without the heading that the text below it starts with.
+fn path_above<'p>(path: &'p str, content: &str) -> &'p str {
+    let (above, title) = path.rsplit_once(" > ").unwrap_or(("", path));
+    let first = content.trim_start().lines().next().unwrap_or_default();
+    let letters = |text: &'_ str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let title = letters(title);
+    if !title.is_empty() && title == letters(first) { above } else { path }
 }
 
 /// Returns the text that replaces the bytes between the end of a passage and a later line.
