@@ -43,7 +43,7 @@ const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [e
 pub(crate) const DEFAULT_FILES: usize = 8;
 
 /// Default number of chunks that a reranker reads.
-const RERANK_DEPTH: usize = 50;
+const RERANK_DEPTH: usize = 20;
 
 /// Default weight of the ranking's score next to the reranker's.
 const RERANK_WEIGHT: Weight = Weight::TWO;
