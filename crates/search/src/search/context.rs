@@ -115,7 +115,7 @@ impl<'s> Piece<'s> {
     }
 }
 
-impl<'s> Piece<'s> {
+impl Piece<'_> {
     /// Returns the part of it before or after a byte of its text, which is a line's or a sentence's end.
     fn part(&self, cut: Side, at: usize) -> Self {
         let whole = &self.text.own;
@@ -297,7 +297,7 @@ struct Filling<'p, 's> {
     room: Room,
 }
 
-impl<'p, 's> Filling<'p, 's> {
+impl<'s> Filling<'_, 's> {
     /// Returns the next piece to try: its index and its expected cost.
     fn next(&mut self) -> Result<Option<(usize, isize)>> {
         if self.packed.is_none() {
