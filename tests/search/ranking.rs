@@ -405,6 +405,32 @@ fn the_rest_of_a_budget_has_a_part_of_one_more_chunk() {
     }
 }
 
+#[test]
+fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
+    let long = "and so on and on it goes. ".repeat(12);
+    let home = folder(&[
+        ("docs/a.md", &format!("# A\n\n## One\n\nFirst, {long}\n\n## Two\n\nSecond, {long}\n")),
+        ("docs/b.md", "# B\n\n## Short\n\nshort\n"),
+    ]);
+    let searcher = open(&home, "heading-tokens");
+    let row = |heading: &str| {
+        let mut rows = 0..searcher.len() as u32;
+        rows.find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
+    };
+    let hits = |scores: [f64; 3]| -> Vec<FoundChunk> {
+        let rows = ["One", "Two", "Short"].map(row).into_iter().zip(scores);
+        rows.map(|(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
+    };
+    let has_short = |scores, more| {
+        let context = context_of(&searcher, &hits(scores), Packing::Evidence, more);
+        context.passages.iter().any(|passage| passage.path == "b.md")
+    };
+    // There is room for the short one or for a part of the second.
+    assert!(!has_short([2.0, 1.9, 1.4], 50));
+    assert!(has_short([2.0, 1.9, 1.6], 50) && has_short([1.3, 1.2, 1.1], 50));
+    assert!(has_short([2.0, 1.9, 1.4], 1000), "the others are all there");
+}
+
 /// The context of all hits, in the tokens of the first one and so many more.
 fn context_of(searcher: &Searcher, found: &[FoundChunk], packing: Packing, more: usize) -> Context {
     let whole = searcher.context(&found[..1], 10_000, packing).unwrap();

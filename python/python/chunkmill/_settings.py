@@ -174,7 +174,7 @@ class _Search(TypedDict, total=False):
     rerank: str | os.PathLike[str] | None
     """Reranker (cross-encoder) that reorders the best chunks [default: none]."""
     rerank_depth: int | None
-    """How many chunks the reranker reads. The others follow in their order [default: 50]."""
+    """How many chunks the reranker reads. The others follow in their order [default: 20]."""
     rerank_weight: float | None
     """Weight of the ranking's score next to the reranker's. With 0, the reranker's replaces it [default: 2]."""
     rerank_ms: int | None

@@ -3,8 +3,9 @@
 //! Chunks are added one by one while they fit. A chunk that does not fit is left out; a later, smaller one may
 //! still fit. By rank, the next chunk is the best of the remaining ones. By evidence, it is the one with the most
 //! expected evidence per token: e^(2.5 s), where s is its score in standard deviations, over its own tokens and
-//! those of a label, unless it joins a passage in the context. The room that is left in the end is filled with a
-//! part of one more chunk, cut at a line or a sentence.
+//! those of a label, unless it joins a passage in the context. Weak chunks, which are short as often as not and so
+//! cheap, come after all others. The room that is left in the end is filled with a part of one more chunk, cut at a
+//! line or a sentence.
 //!
 //! Exact packing (a dynamic programme over the chunks in the order of their documents) was tried. It hands over no
 //! more evidence than this order: what a chunk is expected to have is known far less exactly than its tokens.
@@ -83,6 +84,9 @@ pub const CANDIDATES: usize = 100;
 /// Chosen on the four labelled sets of `eval/records`: a smaller value favours short chunks too much in a large
 /// budget, a larger one approaches the order by rank.
 const STEEPNESS: f64 = 2.5;
+
+/// Score in standard deviations below which a chunk is weak. Chosen on the same sets: none loses evidence at any budget.
+const WEAK: f64 = 1.5;
 
 /// Fewest tokens of a chunk that are worth its label, if other chunks are in the context. Chosen on the same sets.
 const PART: usize = 16;
@@ -165,8 +169,7 @@ impl Searcher {
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
             let left = left.clone();
-            let mut filling =
-                Filling { left, taken: Vec::new(), too_long: Vec::new(), packed: None, expected: 0, room };
+            let mut filling = Filling { left, taken: Vec::new(), packed: None, expected: 0, room };
             while let Some((at, cost)) = filling.next()? {
                 filling.try_out(at, cost)?;
             }
@@ -243,6 +246,8 @@ struct RestPieces<'p, 's> {
     pieces: Vec<(&'p Piece<'s>, f64)>,
     /// Keys of the pieces that are in the context.
     taken: HashSet<(&'s str, u32)>,
+    /// Those that were tried and do not fit, with their expected evidence.
+    too_long: Vec<(&'p Piece<'s>, f64)>,
     packing: Packing,
 }
 
@@ -250,7 +255,16 @@ impl<'p, 's> RestPieces<'p, 's> {
     fn new(pieces: &'p [Piece<'s>], packing: Packing) -> Self {
         let best = pieces.first().map_or(0.0, |piece| piece.score);
         let expected = |piece: &'p Piece<'s>| (piece, (STEEPNESS * (piece.score - best)).exp());
-        Self { pieces: pieces.iter().map(expected).collect(), taken: HashSet::new(), packing }
+        let pieces = pieces.iter().map(expected).collect();
+        Self { pieces, taken: HashSet::new(), too_long: Vec::new(), packing }
+    }
+
+    /// Returns whether it is the turn of a piece: those that are not weak come first, even if none of them fits.
+    fn is_due(&self) -> impl Fn(&Piece<'_>) -> bool + use<> {
+        let is_strong = |piece: &Piece<'_>| piece.score >= WEAK;
+        let mut left = self.pieces.iter().chain(&self.too_long);
+        let all = self.packing == Packing::Rank || !left.any(|(piece, _)| is_strong(piece));
+        move |piece| all || is_strong(piece)
     }
 
     /// Returns whether the chunks before and after a piece are in the context.
@@ -269,7 +283,9 @@ impl<'p, 's> RestPieces<'p, 's> {
             (text + label).cast_signed() - (joins * label).cast_signed()
         };
         let fits = |cost: isize| cost.max(1).cast_unsigned() <= room;
-        let costs = self.pieces.iter().map(cost).enumerate().filter(|(_, cost)| fits(*cost));
+        let is_due = self.is_due();
+        let due = self.pieces.iter().enumerate().filter(|(_, (piece, _))| is_due(piece));
+        let costs = due.map(|(at, piece)| (at, cost(piece))).filter(|(_, cost)| fits(*cost));
         match self.packing {
             Packing::Rank => costs.into_iter().next(),
             Packing::Evidence => {
@@ -288,8 +304,6 @@ impl<'p, 's> RestPieces<'p, 's> {
 struct Filling<'p, 's> {
     left: RestPieces<'p, 's>,
     taken: Vec<&'p Piece<'s>>,
-    /// Those that were tried and do not fit, with their expected evidence.
-    too_long: Vec<(&'p Piece<'s>, f64)>,
     /// The pieces as text, if their tokens have been counted.
     packed: Option<PackedPassages>,
     /// Expected number of tokens, if they have not been counted.
@@ -324,7 +338,7 @@ impl<'s> Filling<'_, 's> {
             self.packed = Some(more);
         } else {
             self.taken.pop();
-            self.too_long.push((piece, expected));
+            self.left.too_long.push((piece, expected));
             return Ok(());
         }
         self.left.taken.insert(piece.key());
@@ -336,8 +350,10 @@ impl<'s> Filling<'_, 's> {
     fn with_part(&self, whole: &PackedPassages) -> Result<Option<PackedPassages>> {
         let room = self.room.tokens - whole.tokens;
         let least = if self.taken.is_empty() { 1 } else { PART };
-        let left = self.left.pieces.iter().chain(&self.too_long);
+        let left = self.left.pieces.iter().chain(&self.left.too_long);
+        let is_due = self.left.is_due();
         let mut parts: Vec<(&Piece<'s>, f64)> = left
+            .filter(|(piece, _)| is_due(piece))
             .filter_map(|(piece, expected)| {
                 let [text, label] = piece.text.tokens;
                 let joins = self.left.neighbours(piece).contains(&true);
