@@ -13,9 +13,9 @@
 //! Chunks of one document that touch or follow each other become one passage, in document order. A chunk's prefix
 //! (repeated headings, overlap) is left out, so no byte of a document appears twice. A text that several documents
 //! share appears only once. The heading path of a passage is in the line above it, without the heading that the
-//! passage starts with. Documents are in the order of
-//! their best chunks, and the passages of a document are in document order. The budget covers the whole text that
-//! the reader gets, including labels, in tokens of the dataset's encoding.
+//! passage starts with. Documents are in the order of their best chunks, and the passages of a document are in
+//! document order. The budget covers the whole text that the reader gets, including labels, in tokens of the
+//! dataset's encoding.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -117,25 +117,18 @@ impl<'s> Piece<'s> {
     fn key(&self) -> (&'s str, u32) {
         (&self.place.document.doc_id, self.place.chunk_index)
     }
-}
 
-impl Piece<'_> {
     /// Returns the part of it before or after a byte of its text, which is a line's or a sentence's end.
     fn part(&self, cut: Side, at: usize) -> Self {
         let whole = &self.text.own;
         let own = if cut == Side::Start { &whole[at..] } else { &whole[..at] };
         let mut place = self.place;
-        let feeds = |text: &str| u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX);
+        // Where the part starts, or its last line does.
+        let line = line::ends(whole).take_while(|end| *end < at || cut == Side::Start && *end == at).count();
+        let line = place.start_line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX));
         match cut {
-            Side::Start => {
-                place.start_byte += at as u64;
-                place.start_line = place.start_line.saturating_add(feeds(&whole[..at]));
-            }
-            Side::End => {
-                place.end_byte = place.start_byte + at as u64;
-                let last = own.strip_suffix('\n').unwrap_or(own);
-                place.end_line = place.start_line.saturating_add(feeds(last));
-            }
+            Side::Start => (place.start_byte, place.start_line) = (place.start_byte + at as u64, line),
+            Side::End => (place.end_byte, place.end_line) = (place.start_byte + at as u64, line),
         }
         let text = Cow::Owned(Text { own: own.to_owned(), ..*self.text });
         Self { place, text, cut: Some(cut), ..*self }
