@@ -337,10 +337,7 @@ fn a_context_takes_what_promises_most_for_its_tokens() {
         ("docs/b.md", "# B\n\n## Other\n\nother one\n"),
     ]);
     let searcher = open(&home, "heading-tokens");
-    let row = |heading: &str| {
-        let rows = 0..searcher.len() as u32;
-        rows.into_iter().find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
-    };
+    let row = |heading: &str| row_of(&searcher, heading);
     let found: Vec<FoundChunk> = [("Long", 2.0), ("Short", 1.9), ("Other", 1.6), ("Next", 1.55)]
         .map(|(heading, score)| FoundChunk { row: row(heading), score, parts: Default::default() })
         .into();
@@ -368,13 +365,10 @@ fn the_rest_of_a_budget_has_a_part_of_one_more_chunk() {
     let document = sections.map(|(title, from)| format!("## {title}\n\n{}\n\n", text(from))).concat();
     let home = folder(&[("docs/a.md", &format!("# A\n\n{document}"))]);
     let searcher = open(&home, "heading-tokens");
-    let rows: Vec<u32> = (0..searcher.len() as u32).collect();
     let found = |scores: &[(u32, f64)]| -> Vec<FoundChunk> {
         scores.iter().map(|&(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
     };
-    let at =
-        |title: &str| *rows.iter().find(|row| searcher.place(**row).heading_path.last().unwrap() == title).unwrap();
-    let [one, two, three] = [at("One"), at("Two"), at("Three")];
+    let [one, two, three] = ["One", "Two", "Three"].map(|heading| row_of(&searcher, heading));
     for packing in [Packing::Evidence, Packing::Rank] {
         let context = |scores: &[(u32, f64)], more: usize| {
             let context = context_of(&searcher, &found(scores), packing, more);
@@ -413,10 +407,7 @@ fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
         ("docs/b.md", "# B\n\n## Short\n\nshort\n"),
     ]);
     let searcher = open(&home, "heading-tokens");
-    let row = |heading: &str| {
-        let mut rows = 0..searcher.len() as u32;
-        rows.find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
-    };
+    let row = |heading: &str| row_of(&searcher, heading);
     let hits = |scores: [f64; 3]| -> Vec<FoundChunk> {
         let rows = ["One", "Two", "Short"].map(row).into_iter().zip(scores);
         rows.map(|(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
@@ -429,6 +420,12 @@ fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
     assert!(!has_short([2.0, 1.9, 1.4], 50));
     assert!(has_short([2.0, 1.9, 1.6], 50) && has_short([1.3, 1.2, 1.1], 50));
     assert!(has_short([2.0, 1.9, 1.4], 1000), "the others are all there");
+}
+
+/// The row of the first chunk below a heading.
+fn row_of(searcher: &Searcher, heading: &str) -> u32 {
+    let mut rows = 0..searcher.len() as u32;
+    rows.find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
 }
 
 /// The context of all hits, in the tokens of the first one and so many more.

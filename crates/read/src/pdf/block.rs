@@ -97,10 +97,7 @@ fn continues(text: &[Line], lines: &[Line], margins: &Margins, right: f32) -> bo
     let Some(last) = text.last() else { return false };
     let same = |x: f32| (x - line.x).abs() < 0.4 * line.size;
     let hanging = text.iter().rev().take_while(|before| same(before.x)).count();
-    let item = text.len().checked_sub(hanging + 1).filter(|at| {
-        let mut words = text[*at].words();
-        words.next().is_some_and(|word| mark(&word.text).is_some()) && words.next().is_some_and(|word| same(word.x))
-    });
+    let item = text.len().checked_sub(hanging + 1).filter(|at| behind_mark(&text[*at]).is_some_and(same));
     let from = item.unwrap_or(text.len() - hanging);
     let first = line.words().next().map_or(0.0, |word| word.end - word.x);
     let mut end = last.words().last().map_or("", |word| &word.text).chars().rev();
@@ -176,6 +173,13 @@ fn item(line: &Line, before: u32, fresh: bool) -> Option<(Option<String>, u32)> 
     }
 }
 
+/// Returns where the text of an item starts, if a line starts with its mark.
+fn behind_mark(line: &Line) -> Option<f32> {
+    let mut words = line.words();
+    mark(&words.next()?.text)?;
+    words.next().map(|word| word.x)
+}
+
 /// The usual margins of the lines of a region.
 struct Margins {
     left: f32,
@@ -225,10 +229,7 @@ impl Margins {
         } else if line.x > first + 0.6 * em && !self.is_centred(last, line) {
             let mut hangs = next.is_none_or(|next| same(next.x, line.x) || next.y - line.y > 1.6 * em);
             // Below the text of an item, behind its mark.
-            let mut item = open.iter().take(1).flat_map(Line::words);
-            if item.next().is_some_and(|word| mark(&word.text).is_some()) {
-                hangs |= item.next().is_some_and(|word| same(word.x, line.x));
-            }
+            hangs |= open.first().and_then(behind_mark).is_some_and(|x| same(x, line.x));
             if !hangs {
                 return true;
             }
