@@ -27,7 +27,9 @@ use crate::embed::{
 };
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::search::{FieldWeights, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight};
+use crate::search::{
+    FieldWeights, FillRule, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight,
+};
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
 use crate::value::{Globs, count, did_you_mean, elsewhere, meant, misread, nearest, one_of, value};
@@ -233,6 +235,8 @@ settings! {
         pub rerank_ms: NonZeroUsize = "MS", Words("no limit"), Nothing;
         /// Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`.
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
+        /// Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion.
+        pub least: Share = "P", Is("0.0075"), Nothing;
         /// Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }
@@ -386,8 +390,8 @@ pub struct Config {
     pub rerank_weight: Weight,
     /// Time for the reranker, if it is limited.
     pub rerank_time: Option<Duration>,
-    /// Order in which a context is filled.
-    pub packing: Packing,
+    /// How a context is filled.
+    pub fill: FillRule,
     /// Folder of the keyword index cache, if there is one.
     pub keyword_cache: Option<PathBuf>,
     /// Which language model answers questions.
@@ -642,7 +646,10 @@ impl Options {
             rerank_depth: self.search.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
             rerank_weight: self.search.rerank_weight.unwrap_or(RERANK_WEIGHT),
             rerank_time: self.search.rerank_ms.map(|ms| Duration::from_millis(ms.get() as u64)),
-            packing: self.search.packing.unwrap_or_default(),
+            fill: FillRule {
+                order: self.search.packing.unwrap_or_default(),
+                least: self.search.least.unwrap_or(FillRule::default().least),
+            },
             keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
             threads: self.run.threads.map(NonZeroUsize::get),
@@ -741,7 +748,7 @@ impl Config {
         let default = Ranking::default().depth;
         let depth = if self.ranking.depth == default { default.max(k) } else { self.ranking.depth };
         let ranking = Ranking { depth, ..self.ranking };
-        Query { mode: self.mode, text, k, ranking, packing: self.packing, ..Query::default() }
+        Query { mode: self.mode, text, k, ranking, fill: self.fill, ..Query::default() }
     }
 
     /// Loads the reranker, if one was named.

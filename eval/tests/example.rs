@@ -276,6 +276,7 @@ fn cell(build: &Build, mode: &str, k: usize, hardness: &[f64], dice: &mut Dice) 
     let chunks = (52_000.0 / (build.max as f64 * 0.62 - build.overlap as f64 * 0.5)).round() as u64;
     let text = build.text();
     Cell {
+        chance: None,
         halves: Vec::new(),
         reranker: None,
         id: format!("{text} · {mode} · k={k}"),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use chunkmill_eval::data::record::{Answer, ChunkPlace, ContextPlaces};
-use chunkmill_eval::data::report::EvidenceCounts;
+use chunkmill_eval::data::report::{ChanceRecord, EvidenceCounts};
 use chunkmill_eval::run::sweep::Labelled;
+use chunkmill_eval::score::chance::judged;
 use chunkmill_eval::score::judge::{Chunks, Judge, ScoringOptions, score};
 use tempfile::TempDir;
 
@@ -57,7 +58,7 @@ fn handed_over(places: &[ChunkPlace], rows: &[usize], documents: &[usize], k: us
     let chunks = Chunks::new(&judge, &["b.md".to_owned(), "a.md".to_owned()], places);
     let contexts = contexts.iter().map(|passages| ContextPlaces { tokens: 9, passages: passages.clone() }).collect();
     let (rows, documents) = (rows.to_vec(), documents.to_vec());
-    let answer = Answer { scores: vec![0.0; rows.len()], rows, documents, contexts };
+    let answer = Answer { scores: vec![0.0; rows.len()], rows, documents, contexts, ..Answer::default() };
     let options = ScoringOptions { budgets: vec![10, 25], ..ScoringOptions::default() };
     let (values, evidence) = score(&judge, &chunks, &vec![answer; 4], k, &options);
     Outcome { values, evidence, omega: chunks.precision_omega(&judge, &options) }
@@ -167,7 +168,8 @@ fn of_one_question(documents: &[(&str, &str)], references: &str, duplicates: boo
         tokens: 9,
         passages: rows.iter().map(|&row| (row, vec![[0, places[row].end]])).collect(),
     }];
-    let answer = Answer { scores: vec![0.0; rows.len()], documents: rows.clone(), rows, contexts };
+    let scores = vec![0.0; rows.len()];
+    let answer = Answer { scores, documents: rows.clone(), rows, contexts, ..Answer::default() };
     let options = ScoringOptions { budgets: vec![10], duplicates, ..ScoringOptions::default() };
     let (values, evidence) = score(&judge, &chunks, &[answer], 5, &options);
     Outcome { values, evidence, omega: chunks.precision_omega(&judge, &options) }
@@ -274,4 +276,75 @@ fn questions_without_an_answer_are_told_apart_by_the_best_score() {
     // It compares questions, so it cannot choose a setting.
     let options = ScoringOptions { primary: Some("no_answer_told_apart".to_owned()), ..ScoringOptions::default() };
     assert!(options.check("sweep.toml").is_err());
+}
+
+/// A set of three questions about two documents and one without an answer, and its judge and chunks: one per document.
+fn of_chances() -> (Judge, Chunks) {
+    let line = |id: &str, doc: &str, text: &str| {
+        let end = text.len();
+        format!(
+            r#"{{"query_id":"{id}","query":"?","references":[{{"doc_id":"{doc}","start":0,"end":{end},"text":"{text}"}}]}}"#
+        )
+    };
+    let none = r#"{"query_id":"u","query":"?","unanswered":true}"#.to_owned();
+    let queries = [line("a", "a.md", "first"), none, line("b", "b.md", "second"), line("c", "a.md", "first")];
+    let files = [("corpus/a.md", "first"), ("corpus/b.md", "second"), ("queries.jsonl", &queries.join("\n"))];
+    let set = folder(&files);
+    let labelled = Labelled::read(set.path()).unwrap();
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, true).unwrap();
+    assert_eq!(judge.sources(4), [vec!["a.md"], vec![], vec!["b.md"], vec!["a.md"]]);
+    let places = [5, 6].into_iter().enumerate().map(|(doc, end)| ChunkPlace { doc, start: 0, end, tokens: 1 });
+    let chunks = Chunks::new(&judge, &["a.md".to_owned(), "b.md".to_owned()], &places.collect::<Vec<_>>());
+    (judge, chunks)
+}
+
+/// An answer with both chunks, `a.md` first, their chances, and those of the best chunks without the right document.
+fn with_chances(chances: &[f32], without: &[f32]) -> Answer {
+    let (chances, chances_without) = (chances.to_vec(), without.to_vec());
+    Answer { rows: vec![0, 1], scores: vec![1.0, 2.0], chances, chances_without, ..Answer::default() }
+}
+
+#[test]
+fn chances_are_compared_with_what_was_found_and_with_questions_that_have_no_answer() {
+    let (judge, chunks) = of_chances();
+    let answers = [
+        with_chances(&[0.75, 0.15], &[0.15]),
+        with_chances(&[0.005, 0.03], &[]),
+        with_chances(&[0.5, 0.15], &[0.5]),
+        with_chances(&[0.25, 0.005], &[0.015]),
+    ];
+    let ChanceRecord { reliability, risk, area } = judged(&judge, &chunks, &answers).unwrap();
+    let bins: Vec<(f64, usize, usize)> = reliability
+        .iter()
+        .map(|bin| (bin.from, bin.chunks, (bin.found * bin.chunks as f64).round() as usize))
+        .collect();
+    assert_eq!(bins, [(0.0, 2, 0), (0.01, 1, 0), (0.02, 1, 0), (0.1, 3, 1), (0.2, 1, 1), (0.4, 2, 0), (0.6, 1, 1)]);
+    assert_eq!(bins.iter().map(|bin| bin.1).sum::<usize>(), 11);
+    assert!((reliability[3].said - 0.15).abs() < 1e-6);
+    let at = |least: f64| risk.iter().find(|point| point.least == least).map(|point| (point.answered, point.mistaken));
+    assert_eq!(at(0.0075), Some((1.0, 1.0)));
+    assert_eq!(at(0.02), Some((1.0, 0.75)));
+    assert_eq!(at(0.1), Some((1.0, 0.5)));
+    assert_eq!(at(0.4), Some((2.0 / 3.0, 0.25)));
+    // In order: .75 with; .5 with and .5 without together; .25 with; .15, .03, .015 without.
+    let expected = (0.0 + 2.0 / 3.0 + 1.0 / 4.0 + 2.0 / 5.0 + 3.0 / 6.0 + 4.0 / 7.0) / 7.0;
+    assert!((area - expected).abs() < 1e-12, "{area} and not {expected}");
+
+    let (values, _) = score(&judge, &chunks, &answers, 5, &ScoringOptions::default());
+    // The share of .75, .5 and .25 above .15, .5 and .015.
+    close(values["left_out_told_apart"][0], 1.0);
+    close(values["left_out_told_apart"][1], 0.5);
+    close(values["left_out_told_apart"][2], 1.0);
+    assert_eq!(values["left_out_told_apart"][3], None);
+    // The chance decides, not the score, which is the same for all.
+    close(values["no_answer_told_apart"][3], 1.0);
+    let options = ScoringOptions { primary: Some("left_out_told_apart".to_owned()), ..ScoringOptions::default() };
+    assert!(options.check("sweep.toml").is_err());
+
+    // A search that knows no chances has no record, and its questions are told apart by their scores.
+    let unknown = answers.map(|answer| Answer { chances: Vec::new(), chances_without: Vec::new(), ..answer });
+    assert_eq!(judged(&judge, &chunks, &unknown), None);
+    let (values, _) = score(&judge, &chunks, &unknown, 5, &ScoringOptions::default());
+    assert_eq!(values["left_out_told_apart"], [None; 4]);
+    close(values["no_answer_told_apart"][3], 0.5);
 }

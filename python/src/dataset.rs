@@ -221,7 +221,7 @@ impl Searcher {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<String> {
         self.ask(py, asked, settings, |searcher, query| {
-            Ok(json(&searcher.context(&searcher.search(query)?, budget, query.packing())?))
+            Ok(json(&searcher.context(&searcher.search(query)?, budget, query.fill_rule())?))
         })
     }
 

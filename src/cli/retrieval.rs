@@ -10,7 +10,7 @@ use crate::config::Options;
 use crate::dataset::Dataset;
 use crate::embed;
 use crate::error::Error;
-use crate::search::{CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, Searcher};
+use crate::search::{CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, Searcher, Share};
 use crate::storage::Location;
 use crate::value::{Value, count};
 
@@ -52,7 +52,7 @@ pub(super) struct ContextArgs {
         allow_negative_numbers = true,
         value_parser = NonZeroUsize::read
     )]
-    pub(super) budget: NonZeroUsize,
+    budget: NonZeroUsize,
     /// How many of the best chunks to consider
     #[arg(
         short,
@@ -75,18 +75,65 @@ impl ContextArgs {
         let budget = self.budget.get();
         self.retrieval.ask(self.k.get(), |searcher, query| {
             let found = searcher.search(query)?;
-            let context = searcher.context(&found, budget, query.packing())?;
-            warn_of_best(searcher, &found, &context)?;
+            let context = searcher.context(&found, budget, query.fill_rule())?;
+            warn_of_unlikely(searcher, query, context.chance)?;
+            if context.passages.is_empty() {
+                warn_of_none(&found, &context, query.fill_rule().least);
+            } else {
+                warn_of_best(searcher, &found, &context)?;
+            }
             Ok((query.text.to_owned(), context))
         })
     }
 }
 
-/// Warns if the best passage is not in the context, or only its first lines, because it exceeds the budget alone. An
-/// empty context is reported by the commands.
+/// Chance below which it is worth a warning that a question may have no answer here. The best passage is below it for 17 %
+/// of larder's questions that have an answer and at most 1 % of those of three other sets.
+const UNLIKELY: f64 = 0.05;
+
+/// Warns if the best chance of a result says that the documents may not answer the question. Names the words that they do
+/// not have.
+pub(super) fn warn_of_unlikely(searcher: &Searcher, query: &Query<'_>, best: Option<f64>) -> crate::error::Result<()> {
+    let Some(best) = best.filter(|best| *best < UNLIKELY) else { return Ok(()) };
+    let unknown = searcher.unknown_words(query.text, &query.ranking)?;
+    let lacks = match unknown.as_slice() {
+        [] => String::new(),
+        words => {
+            format!("; no document has {}", words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
+        }
+    };
+    tracing::warn!(
+        "the documents may not answer this question: the best passage does with a chance of {}{lacks}",
+        percent(best)
+    );
+    Ok(())
+}
+
+/// Writes a chance in percent, with a digit after the point if it is small.
+pub(super) fn percent(chance: f64) -> String {
+    let percent = 100.0 * chance;
+    if percent < 0.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// Says why a context is empty.
+fn warn_of_none(found: &[FoundChunk], context: &Context, least: Share) {
+    if found.is_empty() {
+        tracing::warn!("no passage was found");
+    } else if context.chance.is_some_and(|chance| chance < least.get()) {
+        let least = percent(least.get());
+        tracing::warn!(
+            "no passage holds evidence with a chance of at least {least}; to see the best ones, lower --least"
+        );
+    } else {
+        let budget = count(context.budget, "token");
+        tracing::warn!("not even the first line of the best chunk fits {budget}; raise --budget");
+    }
+}
+
+/// Warns if the best passage is not in the context, or only its first lines, because it exceeds the budget alone.
 fn warn_of_best(searcher: &Searcher, found: &[FoundChunk], context: &Context) -> crate::error::Result<()> {
     let is_whole = context.passages.iter().any(|passage| passage.rank == 1 && !passage.cut);
-    let Some(best) = found.get(..1).filter(|_| !is_whole && !context.passages.is_empty()) else { return Ok(()) };
+    let Some(best) = found.get(..1).filter(|_| !is_whole) else { return Ok(()) };
     let whole = searcher.context(best, usize::MAX, Packing::Rank)?;
     if whole.tokens > context.budget {
         let tokens = count(whole.tokens, "token");
@@ -126,7 +173,14 @@ struct FilterArgs {
 impl FilterArgs {
     fn filter(self) -> Filter {
         let Self { collection, promotion_level, path, heading, tag } = self;
-        Filter { collections: collection, promotion_levels: promotion_level, paths: path, headings: heading, tags: tag }
+        Filter {
+            collections: collection,
+            promotion_levels: promotion_level,
+            paths: path,
+            headings: heading,
+            tags: tag,
+            without: Vec::new(),
+        }
     }
 }
 

@@ -5,12 +5,14 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `answer` | What is sent to a language model, and how are its replies handled? |
+//! | `chance` | Is a chance what the formula says, and what follows from it? |
 //! | `keywords` | Is a word found however it is written? |
 //! | `ranking` | Do language, document and links count as the formula says? |
 //! | `results` | Are lists exact, filters first, and contexts within budget? |
 //! | `scifact` | Are the published figures of SciFact reproduced? |
 
 pub mod answer;
+mod chance;
 mod keywords;
 mod ranking;
 mod results;

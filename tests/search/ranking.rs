@@ -16,7 +16,7 @@ use crate::common::{folder, json_lines, run, write};
 use crate::search::results::{Coarse, DIM, dataset};
 use crate::tiny::Tiny;
 
-fn open(home: &TempDir, spec: &str) -> Searcher {
+pub(super) fn open(home: &TempDir, spec: &str) -> Searcher {
     Searcher::open(dataset(home.path(), &["docs"], spec), None).unwrap()
 }
 
@@ -155,7 +155,7 @@ fn the_words_of_a_path_and_of_a_title_find_all_chunks_of_a_document() {
 }
 
 /// Returns every vector of a dataset, in the order of its rows.
-fn vectors(dataset: &Dataset) -> Vec<Vec<f32>> {
+pub(super) fn vectors(dataset: &Dataset) -> Vec<Vec<f32>> {
     use arrow::array::AsArray;
     let mut vectors = Vec::new();
     for file in dataset.files(Table::Chunks) {
@@ -169,7 +169,7 @@ fn vectors(dataset: &Dataset) -> Vec<Vec<f32>> {
     vectors
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -339,7 +339,7 @@ fn a_context_takes_what_promises_most_for_its_tokens() {
     let searcher = open(&home, "heading-tokens");
     let row = |heading: &str| row_of(&searcher, heading);
     let found: Vec<FoundChunk> = [("Long", 2.0), ("Short", 1.9), ("Other", 1.6), ("Next", 1.55)]
-        .map(|(heading, score)| FoundChunk { row: row(heading), score, parts: Default::default() })
+        .map(|(heading, score)| FoundChunk { row: row(heading), score, parts: Default::default(), chance: None })
         .into();
     let headings = |packing, budget| {
         let context = searcher.context(&found, budget, packing).unwrap();
@@ -366,7 +366,7 @@ fn the_rest_of_a_budget_has_a_part_of_one_more_chunk() {
     let home = folder(&[("docs/a.md", &format!("# A\n\n{document}"))]);
     let searcher = open(&home, "heading-tokens");
     let found = |scores: &[(u32, f64)]| -> Vec<FoundChunk> {
-        scores.iter().map(|&(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
+        scores.iter().map(|&(row, score)| FoundChunk { row, score, parts: Default::default(), chance: None }).collect()
     };
     let [one, two, three] = ["One", "Two", "Three"].map(|heading| row_of(&searcher, heading));
     for packing in [Packing::Evidence, Packing::Rank] {
@@ -410,7 +410,7 @@ fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
     let row = |heading: &str| row_of(&searcher, heading);
     let hits = |scores: [f64; 3]| -> Vec<FoundChunk> {
         let rows = ["One", "Two", "Short"].map(row).into_iter().zip(scores);
-        rows.map(|(row, score)| FoundChunk { row, score, parts: Default::default() }).collect()
+        rows.map(|(row, score)| FoundChunk { row, score, parts: Default::default(), chance: None }).collect()
     };
     let has_short = |scores, more| {
         let context = context_of(&searcher, &hits(scores), Packing::Evidence, more);
@@ -423,7 +423,7 @@ fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
 }
 
 /// The row of the first chunk below a heading.
-fn row_of(searcher: &Searcher, heading: &str) -> u32 {
+pub(super) fn row_of(searcher: &Searcher, heading: &str) -> u32 {
     let mut rows = 0..searcher.len() as u32;
     rows.find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
 }
@@ -467,8 +467,9 @@ fn the_context_of_a_chunk_stands_before_it_in_what_the_model_sees_and_nowhere_el
         let dataset = dataset(home.path(), &["docs"], &format!("heading-tokens {spec}"));
         let vectors = vectors(&dataset);
         let searcher = Searcher::open(dataset, None).unwrap();
-        let rows: Vec<FoundChunk> =
-            (0..vectors.len() as u32).map(|row| FoundChunk { row, score: 0.0, parts: Default::default() }).collect();
+        let rows: Vec<FoundChunk> = (0..vectors.len() as u32)
+            .map(|row| FoundChunk { row, score: 0.0, parts: Default::default(), chance: None })
+            .collect();
         let hits = searcher.hits(&rows, false).unwrap();
         let mut seen: Vec<_> = hits.into_iter().map(|hit| hit.content).zip(vectors).collect();
         seen.sort_by(|a, b| a.0.cmp(&b.0));

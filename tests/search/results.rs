@@ -157,7 +157,7 @@ fn seen(searcher: &Searcher, found: &[FoundChunk]) -> Vec<(f64, String, u32)> {
 fn by_hand(searcher: &Searcher, vector: &[f32], takes: impl Fn(u32) -> bool) -> Vec<(f64, String, u32)> {
     let all: Vec<FoundChunk> = (0..u32::try_from(searcher.len()).unwrap())
         .filter(|&row| takes(row))
-        .map(|row| FoundChunk { row, score: 0.0, parts: Default::default() })
+        .map(|row| FoundChunk { row, score: 0.0, parts: Default::default(), chance: None })
         .collect();
     let mut hits: Vec<(f64, String, u32)> = searcher
         .hits(&all, false)
@@ -856,7 +856,7 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
     let (_home, searcher, documents) = context_searcher("heading-tokens max=60 overlap=20");
     let all: Vec<FoundChunk> = (0..u32::try_from(searcher.len()).unwrap())
         .filter(|&row| searcher.place(row).document.path == "long.md")
-        .map(|row| FoundChunk { row, score: 1.0, parts: Default::default() })
+        .map(|row| FoundChunk { row, score: 1.0, parts: Default::default(), chance: None })
         .collect();
     assert!(all.len() > 5);
     let context = searcher.context(&all.iter().rev().copied().collect::<Vec<_>>(), 100_000, Packing::Rank).unwrap();
@@ -868,7 +868,7 @@ fn neighbours_become_one_passage_and_the_first_lines_stand_for_a_chunk_that_is_t
 
     let (_home, searcher, _) = context_searcher("none");
     let row = (0..6).find(|&row| searcher.place(row).document.path == "lines.md").unwrap();
-    let whole = [FoundChunk { row, score: 1.0, parts: Default::default() }];
+    let whole = [FoundChunk { row, score: 1.0, parts: Default::default(), chance: None }];
     let context = searcher.context(&whole, 100, Packing::Rank).unwrap();
     let passage = &context.passages[0];
     assert!(passage.cut && context.tokens <= 100 && context.tokens > 80, "{context:?}");
@@ -892,7 +892,7 @@ proptest! {
         let mut seen = HashSet::new();
         let found: Vec<FoundChunk> = rows
             .filter(|row| seen.insert(*row))
-            .map(|row| FoundChunk { row: row as u32, score: 1.0, parts: Default::default() })
+            .map(|row| FoundChunk { row: row as u32, score: 1.0, parts: Default::default(), chance: None })
             .collect();
         let packing = if evidence { Packing::Evidence } else { Packing::Rank };
         let context = searcher.context(&found, budget, packing).unwrap();

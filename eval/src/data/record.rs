@@ -19,7 +19,7 @@ use crate::data::report::IndexCost;
 use crate::data::files::replace;
 
 /// Version of the format of records.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Largest offset in a document, and largest number of tokens of a chunk.
 const LARGEST: usize = 1 << 31;
@@ -157,6 +157,10 @@ pub struct Answer {
     pub rows: Vec<usize>,
     /// Their scores, in single precision.
     pub scores: Vec<f32>,
+    /// The chances of evidence of the first of them; empty if the search does not know any.
+    pub chances: Vec<f32>,
+    /// The chances of the best chunks if the documents that answer the question are left out; empty if they are not known.
+    pub chances_without: Vec<f32>,
     /// The documents ranked by their best chunks, as positions in [`Record::documents`].
     pub documents: Vec<usize>,
     /// The context that `chunkmill context` hands over, for each budget of the run.
@@ -237,6 +241,8 @@ impl Record {
         let is_answer = |answer: &Answer| {
             answer.rows.iter().all(|&row| row < self.chunks.len())
                 && answer.scores.len() == answer.rows.len()
+                && answer.chances.len() <= answer.rows.len()
+                && answer.chances.iter().chain(&answer.chances_without).all(|chance| (0.0..=1.0).contains(chance))
                 && documents(&answer.documents)
                 && answer.contexts.iter().all(is_context)
         };

@@ -292,6 +292,9 @@ pub struct Cell {
     pub outcomes: String,
     /// Number of references by outcome.
     pub evidence: EvidenceCounts,
+    /// Whether the chances of evidence are right, if the search knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<ChanceRecord>,
     /// Its costs.
     pub cost: Cost,
     /// Probability that it is the best by the primary metric; `None` for a cell that is left out of the choice.
@@ -304,6 +307,45 @@ pub struct Cell {
     pub pareto: Vec<String>,
     /// Its settings for `chunkmill.toml`.
     pub toml: String,
+}
+
+/// Whether the chances of evidence of a setting are right. Each question with an answer is asked twice: once as usual, and
+/// once without the documents that answer it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChanceRecord {
+    /// How often chunks hold evidence, by what is said of them.
+    pub reliability: Vec<ChanceBin>,
+    /// How many questions are answered, by the lowest chance of the best chunk.
+    pub risk: Vec<RiskPoint>,
+    /// Area under the curve of risk and coverage, from 0 (best) to 1: the mean share of questions without an answer among those
+    /// that are answered, as more and more are, in the order of their chances.
+    pub area: f64,
+}
+
+/// Chunks of about the same chance of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChanceBin {
+    /// Lowest chance.
+    pub from: f64,
+    /// The chance that ends it.
+    pub to: f64,
+    /// Number of chunks.
+    pub chunks: usize,
+    /// Mean chance.
+    pub said: f64,
+    /// Share of the chunks that hold evidence.
+    pub found: f64,
+}
+
+/// What is answered if the best chunk must have a chance of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RiskPoint {
+    /// The lowest chance.
+    pub least: f64,
+    /// Share of the questions with an answer that are answered.
+    pub answered: f64,
+    /// Share of the questions without an answer that are answered.
+    pub mistaken: f64,
 }
 
 /// A mean over questions with its uncertainty.

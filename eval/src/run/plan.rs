@@ -35,7 +35,7 @@ use chunkmill::chunk::{Preset, Settings, Strategy};
 use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
-use chunkmill::search::{Fusion, Mode, Packing, Query, Ranking, StoredAs, Weight};
+use chunkmill::search::{FillRule, Fusion, Mode, Ranking, StoredAs, Weight};
 use chunkmill::setting::Table as _;
 use chunkmill::value::one_of;
 use serde::{Deserialize, Serialize};
@@ -102,8 +102,8 @@ pub struct Variant {
     pub mode: Mode,
     /// How lists are fused, reduced to the settings that the mode reads.
     pub ranking: Ranking,
-    /// The order in which a context is filled, if the scores of the mode decide it.
-    pub packing: Packing,
+    /// How a context is filled, as far as the scores of the mode support it.
+    pub fill: FillRule,
     /// The reranker, the number of chunks that it reads, the weight of the ranking next to it, and its time.
     pub rerank: Option<(ModelRef, usize, Weight, Option<Duration>)>,
     /// The form in which vectors are stored and searched.
@@ -411,10 +411,8 @@ impl Planner<'_> {
                 let ranking = as_read(mode, config.ranking);
                 let rerank =
                     config.rerank.map(|model| (model, config.rerank_depth, config.rerank_weight, config.rerank_time));
-                let packing = match rerank {
-                    Some((_, _, Weight::ZERO, _)) => Packing::Rank,
-                    _ => Query { mode, ranking, packing: config.packing, ..Query::default() }.packing(),
-                };
+                let is_kept = !matches!(rerank, Some((_, _, Weight::ZERO, _)));
+                let fill = config.fill.supported(mode, ranking.fusion, is_kept);
                 let mut name = mode.name().to_owned();
                 let read = |key: &str| {
                     (mode == whole || key != "rerank") && reads(mode, ranking.fusion, rerank.is_some(), key)
@@ -425,7 +423,7 @@ impl Planner<'_> {
                 if stored_as != StoredAs::default() {
                     push(&mut name, "stored_as", &stored_as.to_string(), false);
                 }
-                let variant = Variant { name, mode, ranking, packing, rerank, stored_as, options };
+                let variant = Variant { name, mode, ranking, fill, rerank, stored_as, options };
                 if !variants.iter().any(|other| other.finds_as(&variant)) {
                     variants.push(variant);
                 }
@@ -543,7 +541,7 @@ fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
     let of_other_fusion = match fusion {
         Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "depth"].contains(&key),
-        Fusion::Rrf => ["vector_share", "neighbour_weight", "packing"].contains(&key),
+        Fusion::Rrf => ["vector_share", "neighbour_weight", "packing", "least"].contains(&key),
     };
     match mode {
         _ if key == "mode" || of_other_fusion => false,
@@ -604,7 +602,7 @@ impl Plan {
 impl Variant {
     /// Returns whether it finds and returns the same as another search.
     fn finds_as(&self, other: &Self) -> bool {
-        let what = |of: &Self| (of.mode, of.ranking, of.packing, of.rerank.clone(), of.stored_as);
+        let what = |of: &Self| (of.mode, of.ranking, of.fill, of.rerank.clone(), of.stored_as);
         what(self) == what(other)
     }
 }

@@ -368,9 +368,9 @@ pub fn sweep(
     let work = folder.join(WORK);
     remove(&work)?;
     read_once(plan, run, folder, labelled, watch)?;
-    let judge = || Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates);
-    let judge = plan.race.then(judge).transpose()?;
-    let mut race = judge.as_ref().map(|judge| Race::new(judge, &plan.scoring, plan.cells.len()));
+    let judge = Judge::new(&labelled.labels, &labelled.corpus, &labelled.checked, plan.scoring.duplicates)?;
+    let sources = judge.sources(labelled.labels.queries.len());
+    let mut race = plan.race.then(|| Race::new(&judge, &plan.scoring, plan.cells.len()));
     // The questions are embedded once for each model.
     let mut embedded: Vec<(&EmbeddingOptions, QueryVectors)> = Vec::new();
     let (started, mut made) = (Instant::now(), 0);
@@ -392,7 +392,8 @@ pub fn sweep(
         }
         let known = embedded.iter().position(|(options, _)| **options == build.options.embedding);
         let vectors = known.map(|at| &embedded[at].1);
-        let step = Step { plan, build: (at, build), run_build, labelled, work: &work, vectors, race: race.as_ref() };
+        let (work, sources, race_so_far) = (&work, &sources, race.as_ref());
+        let step = Step { plan, build: (at, build), run_build, labelled, sources, work, vectors, race: race_so_far };
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
@@ -401,7 +402,7 @@ pub fn sweep(
             fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
         }
         record.write(folder)?;
-        remove(&work)?;
+        remove(work)?;
         if let Some(race) = &mut race {
             lead(race, plan, at, &record);
         }
@@ -543,6 +544,8 @@ struct Step<'a> {
     build: (usize, &'a Build),
     run_build: &'a RunBuild,
     labelled: &'a Labelled,
+    /// The documents that answer each question, by id.
+    sources: &'a [Vec<String>],
     work: &'a Path,
     vectors: Option<&'a QueryVectors>,
     race: Option<&'a Race<'a>>,
@@ -611,6 +614,7 @@ impl Step<'_> {
             dataset: dataset.to_owned(),
             options: Box::new(self.build.1.options.clone()),
             queries: only.iter().map(|&at| queries[at].text.clone()).collect(),
+            sources: only.iter().map(|&at| self.sources[at].clone()).collect(),
             vectors: self.vectors.map(known),
             variants: variants.to_vec(),
             depth: self.plan.scoring.depth(self.plan.cells.iter().map(|cell| cell.k)),

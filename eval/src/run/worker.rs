@@ -22,7 +22,7 @@ use chunkmill::corpus::{self, Root};
 use chunkmill::dataset::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::embed::{self, Batcher, Reading, Reranker};
 use chunkmill::job::{self, Recipe};
-use chunkmill::search::{CANDIDATES, Context as Packed, FoundChunk, Passage, Query, Searcher, StoredAs};
+use chunkmill::search::{CANDIDATES, Context as Packed, Filter, FoundChunk, Passage, Query, Searcher, StoredAs};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -93,6 +93,8 @@ pub struct AskRequest {
     pub options: Box<Options>,
     /// The questions.
     pub queries: Vec<String>,
+    /// The documents that answer each question, by id; none if that is not known.
+    pub sources: Vec<Vec<String>>,
     /// The questions as vectors, if they are known.
     pub vectors: Option<QueryVectors>,
     /// The ways to search.
@@ -340,7 +342,7 @@ impl IndexRequest {
 impl AskRequest {
     /// Asks a dataset every question in every way to search.
     fn perform(self) -> anyhow::Result<AskReply> {
-        let Self { dataset, options, queries, vectors, variants, depth, budgets } = self;
+        let Self { dataset, options, queries, sources, vectors, variants, depth, budgets } = self;
         let config = ready(*options)?;
         let dataset = Dataset::open(&dataset)?;
         let (documents, chunks) = places(&dataset)?;
@@ -370,6 +372,7 @@ impl AskRequest {
         };
         let session = Session {
             queries: &queries,
+            sources: &sources,
             vectors: vectors.as_ref().map_or(&[], |embedded| embedded.vectors.as_slice()),
             by_id: documents.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect(),
             depth,
@@ -402,6 +405,8 @@ fn searchers(dataset: &Dataset, variants: &[Way]) -> anyhow::Result<Vec<(StoredA
 /// Everything that is the same for all ways to search.
 struct Session<'a> {
     queries: &'a [String],
+    /// The documents that answer each question, by id.
+    sources: &'a [Vec<String>],
     /// A vector for each question; empty if no way to search needs them.
     vectors: &'a [Vec<f32>],
     /// Positions of the documents by their ids.
@@ -419,7 +424,7 @@ impl Session<'_> {
         way: &Config,
         reranker: Option<&OnceReranker>,
     ) -> anyhow::Result<VariantRecord> {
-        let Config { mode, ranking, packing, .. } = *way;
+        let Config { mode, ranking, fill, .. } = *way;
         // How much is read in a given time must not depend on what was read before.
         let each_time = way.rerank_time.is_some();
         let rerank = way.rerank(reranker.map(|once| -> &dyn Reranker {
@@ -436,7 +441,7 @@ impl Session<'_> {
         }
         let query = |at: usize| {
             let vector = self.vectors.get(at).map(Vec::as_slice);
-            Query { mode, text: &self.queries[at], vector, k, ranking, packing, rerank, ..Query::default() }
+            Query { mode, text: &self.queries[at], vector, k, ranking, fill, rerank, ..Query::default() }
         };
         let mut hits = Vec::new();
         for at in 0..self.queries.len() {
@@ -451,11 +456,13 @@ impl Session<'_> {
             let query = query(at);
             let documents = ranked_documents(searcher, &query, hits)?;
             let candidates = &hits[..hits.len().min(CANDIDATES)];
-            let contexts = searcher.contexts(candidates, self.budgets, query.packing())?;
+            let contexts = searcher.contexts(candidates, self.budgets, query.fill_rule())?;
             let hits = &hits[..hits.len().min(self.depth)];
             Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
+                chances: chances(hits),
+                chances_without: chances(&found_without(searcher, &query, &self.sources[at])?),
                 documents: documents.iter().filter_map(|id| self.by_id.get(id).copied()).collect(),
                 contexts: contexts
                     .iter()
@@ -498,6 +505,28 @@ fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result
     };
     let passages = context.passages.iter().map(passage).collect::<anyhow::Result<_>>()?;
     Ok(ContextPlaces { tokens: context.tokens, passages })
+}
+
+/// Number of the best chunks whose chances are judged: those that the formula of the chance was fitted on.
+const JUDGED: usize = 20;
+
+/// Returns the best chunks if the documents that answer a question are left out; none if that is not known. A reranker
+/// does not change their chances.
+fn found_without(
+    searcher: &Searcher,
+    query: &Query<'_>,
+    sources: &[String],
+) -> chunkmill::error::Result<Vec<FoundChunk>> {
+    if sources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filter = Filter { without: sources.to_vec(), ..Filter::default() };
+    searcher.search(&Query { k: JUDGED, rerank: None, filter, ..query.clone() })
+}
+
+/// Returns the chances of evidence of the best chunks, if they are known.
+fn chances(hits: &[FoundChunk]) -> Vec<f32> {
+    hits.iter().take(JUDGED).filter_map(|hit| hit.chance).map(single).collect()
 }
 
 /// Returns the best documents by their best chunks, in the order of [`Searcher::documents`]. The list is read as

@@ -24,6 +24,9 @@ use crate::score::metrics::{
 /// Name of the metric of questions that the documents do not answer.
 pub const NO_ANSWER: &str = "no_answer_told_apart";
 
+/// Name of the metric of questions whose documents are left out.
+pub const LEFT_OUT: &str = "left_out_told_apart";
+
 /// The `[scoring]` table of a sweep file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -128,7 +131,8 @@ impl ScoringOptions {
         }
         let primary = self.primary();
         // Questions without an answer have no evidence to choose a setting by.
-        let can_decide = |metric: &Metric| metric.higher_is_better && metric.name != NO_ANSWER;
+        let is_apart = |metric: &Metric| [NO_ANSWER, LEFT_OUT].contains(&metric.name.as_str());
+        let can_decide = |metric: &Metric| metric.higher_is_better && !is_apart(metric);
         if !self.metrics().iter().any(|metric| metric.name == primary && can_decide(metric)) {
             let names: Vec<String> = self.metrics().into_iter().filter(can_decide).map(|metric| metric.name).collect();
             return wrong(
@@ -218,6 +222,11 @@ impl ScoringOptions {
             "all evidence in B tokens",
             "whether all evidence of a question is in what `chunkmill context --budget B` hands over",
         );
+        let spent = self.budgets.iter().map(|budget| {
+            let title = format!("tokens of {budget} used");
+            let meaning = format!("tokens that `chunkmill context --budget {budget}` hands over");
+            metric(&tokens_of_context(*budget), &title, &meaning, false)
+        });
         let cut = budgets(
             in_tokens,
             "recall in B tokens",
@@ -266,7 +275,14 @@ impl ScoringOptions {
                 NO_ANSWER,
                 "questions without an answer told apart",
                 "for a question that the documents do not answer: share of the other questions whose best chunk has a \
-                 higher score than its own best chunk",
+                 higher chance of evidence, or a higher score if chances are not known",
+                true,
+            ),
+            (
+                LEFT_OUT,
+                "questions without their documents told apart",
+                "for a question whose documents are left out: share of all questions whose best chunk has a higher \
+                 chance of evidence when nothing is left out",
                 true,
             ),
             ("doc_recall_at_100", "documents: recall@100", "share of the relevant documents among the best 100", true),
@@ -279,7 +295,7 @@ impl ScoringOptions {
             ),
         ];
         let others = others.map(|(name, title, meaning, higher)| metric(name, title, meaning, higher));
-        contexts.chain(complete).chain(cut).chain(others).collect()
+        contexts.chain(complete).chain(spent).chain(cut).chain(others).collect()
     }
 }
 
@@ -291,6 +307,11 @@ pub fn in_context(budget: usize) -> String {
 /// Returns the name of the metric for whether a context contains all evidence.
 pub fn all_in_context(budget: usize) -> String {
     format!("all_evidence_in_context_{budget}")
+}
+
+/// Returns the name of the metric for the tokens of a context.
+pub fn tokens_of_context(budget: usize) -> String {
+    format!("tokens_of_context_{budget}")
 }
 
 /// Returns the name of the metric for recall at a budget.
@@ -538,14 +559,43 @@ impl Judge {
         &self.unanswered
     }
 
-    /// Returns, for each question without an answer, how well the scores of these answers tell it from those that have
-    /// one.
+    /// Returns the documents that answer each of the first `count` questions of the set, by id; none for a question that
+    /// cannot be scored.
+    pub fn sources(&self, count: usize) -> Vec<Vec<String>> {
+        let mut sources = vec![Vec::new(); count];
+        for (at, question) in self.questions.iter().enumerate() {
+            let relevant = self.relevant_documents(at).into_iter();
+            sources[question.query] = relevant.map(|(id, _)| id.to_owned()).collect();
+        }
+        sources
+    }
+
+    /// Returns, for each question without an answer, how well these answers tell it from those that have one.
     fn told_apart(&self, answers: &[Answer]) -> Vec<Option<f64>> {
-        // A question for which nothing was found is easiest to tell apart.
-        let best = |query: usize| answers[query].scores.first().map_or(f64::NEG_INFINITY, |&score| f64::from(score));
+        let best = |query: usize| best(&answers[query]);
         let answered: Vec<f64> = self.queries().map(best).collect();
         self.unanswered.iter().map(|&query| share_above(&answered, best(query))).collect()
     }
+
+    /// Returns, for each scorable question, how well these answers tell it from the others if the documents that answer it
+    /// are left out; `None` where chances are not known.
+    fn told_apart_without(&self, answers: &[Answer]) -> Vec<Option<f64>> {
+        let known: Vec<f64> =
+            self.queries().filter_map(|query| highest(&answers[query].chances)).map(f64::from).collect();
+        let without = self.queries().map(|query| highest(&answers[query].chances_without));
+        without.map(|without| share_above(&known, without?.into())).collect()
+    }
+}
+
+/// Returns the highest chance of an answer's chunks or, where chances are not known, its best score. A question for which
+/// nothing was found is easiest to tell apart.
+fn best(answer: &Answer) -> f64 {
+    highest(&answer.chances).or(answer.scores.first().copied()).map_or(f64::NEG_INFINITY, f64::from)
+}
+
+/// Returns the highest of some chances.
+pub(crate) fn highest(chances: &[f32]) -> Option<f32> {
+    chances.iter().copied().reduce(f32::max)
 }
 
 /// A reference with document numbers instead of ids.
@@ -703,6 +753,9 @@ pub fn score(
         column.extend(judge.told_apart(answers));
         values.insert(NO_ANSWER.to_owned(), column);
     }
+    let mut without = judge.told_apart_without(answers);
+    without.resize(all, None);
+    values.insert(LEFT_OUT.to_owned(), without);
     (values, counts)
 }
 
@@ -805,6 +858,7 @@ impl AnsweredQuestion<'_> {
                     let share = self.question.share(&self.handed_over(context));
                     put(&in_context(budget), share);
                     put(&all_in_context(budget), if share < 1.0 { 0.0 } else { 1.0 });
+                    put(&tokens_of_context(budget), context.tokens as f64);
                 }
             }
             let ranking = Ranking::of_chunks(&self.retrieved(usize::MAX), &self.question.targets, options.coverage());

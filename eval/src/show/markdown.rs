@@ -8,7 +8,7 @@ use chunkmill::value;
 use super::baseline::{Baseline, sure};
 use super::prose::{hybrid_leaders, hybrid_sentence, prose};
 use super::view::{View, bytes, chance, count, difference, share};
-use crate::data::report::{Advice, Cell, Report, Spread};
+use crate::data::report::{Advice, Cell, ChanceBin, ChanceRecord, Report, RiskPoint, Spread};
 use crate::findings::change::{BrokenQuestion, Evidence};
 
 /// Largest number of cells listed.
@@ -33,6 +33,7 @@ pub fn markdown(report: &Report, baseline: Option<&Baseline>) -> String {
     questions(report, &mut text);
     leaders(&view, &mut text);
     hybrid(&view, &mut text);
+    chances(report, &mut text);
     let labels = &report.labels;
     let _ = writeln!(
         text,
@@ -96,6 +97,29 @@ fn questions(report: &Report, text: &mut String) {
     let hidden = open.len().saturating_sub(NAMED_OPEN);
     if hidden > 0 {
         let _ = writeln!(text, "- and {hidden} more, in report.html");
+    }
+    text.push('\n');
+}
+
+/// Says whether the recommended setting knows when the documents have no answer.
+fn chances(report: &Report, text: &mut String) {
+    let advised = report.verdict.as_ref().and_then(|verdict| report.cell(&verdict.advised));
+    let Some(ChanceRecord { reliability, risk, area }) = advised.and_then(|cell| cell.chance.as_ref()) else { return };
+    let _ = writeln!(
+        text,
+        "### Questions without an answer\n\nEach question was asked once more without the documents that answer it. Answering \
+         only with a chance of evidence of at least p:\n\n| p | answered, of those with an answer | answered, of those without one |\n\
+         | --: | --: | --: |"
+    );
+    for RiskPoint { least, answered, mistaken } in risk {
+        let _ = writeln!(text, "| {least} | {} | {} |", share(*answered), share(*mistaken));
+    }
+    let _ = writeln!(
+        text,
+        "\nArea under the risk curve: {area:.3}. Is a chance right?\n\n| said | found | chunks |\n| --: | --: | --: |"
+    );
+    for ChanceBin { said, found, chunks, .. } in reliability {
+        let _ = writeln!(text, "| {said:.3} | {found:.3} | {} |", value::count(*chunks, "chunk"));
     }
     text.push('\n');
 }

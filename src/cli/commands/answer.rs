@@ -45,7 +45,7 @@ pub fn client(settings: &Settings) -> Result<Client, Error> {
 
 fn warn(answer: &Answer) {
     if answer.answer.is_none() {
-        tracing::warn!("no passage was found, or none fits --budget; the language model was not asked");
+        tracing::warn!("the language model was not asked, because it would get no passage");
     } else if answer.citations.is_empty() {
         tracing::warn!("the answer cites no passage");
     }

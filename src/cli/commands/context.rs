@@ -3,7 +3,6 @@
 use crate::cli::output::{print, print_json};
 use crate::cli::retrieval::ContextArgs;
 use crate::error::exit;
-use crate::value::count;
 
 /// Shown below the help.
 const EXAMPLES: &str = "Example:\n\
@@ -20,17 +19,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    let budget = args.context.budget;
     let (_, context) = args.context.pack()?;
     if args.json {
         print_json(&context)?;
     } else if !context.text.is_empty() {
         // `print` adds the line end.
         print(context.text.trim_end_matches('\n'))?;
-    }
-    if context.text.is_empty() && context.left_out > 0 {
-        let budget = count(budget.get(), "token");
-        tracing::warn!("not even the first line of the best chunk fits {budget}; raise --budget");
     }
     Ok(exit::DONE)
 }

@@ -4,10 +4,10 @@ use std::num::NonZeroUsize;
 
 use crate::cli::line::{Line, Look};
 use crate::cli::output::{print, print_json, print_line, screen};
-use crate::cli::retrieval::RetrievalArgs;
+use crate::cli::retrieval::{RetrievalArgs, percent, warn_of_unlikely};
 use crate::cli::snippet::snippet;
 use crate::error::exit;
-use crate::search::{DocumentHit, DocumentInfo, Hit, Passage, Searcher, Show};
+use crate::search::{DocumentHit, DocumentInfo, FoundChunk, Hit, Passage, Query, Searcher, Show};
 use crate::value::{Value, count};
 
 /// Shown below the help.
@@ -43,8 +43,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let (k, show) = (args.k.get(), args.show);
     let question = args.retrieval.question().to_owned();
     let show_hit = |hit: &Hit, document: Option<&DocumentInfo>| {
-        let Hit { rank, score, path, citation, header_path, .. } = hit;
-        print_line(&place(*rank, *score, path, citation, header_path))?;
+        let Hit { rank, score, chance, path, citation, header_path, .. } = hit;
+        print_line(&place(*rank, *score, *chance, path, citation, header_path))?;
         if let Some(document) = document {
             print_line(&Line::default().with(Look::Faint, format_args!("    {}", document_in_words(document))))?;
         }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
             }
         }
         Show::Spans => {
-            let spans = args.retrieval.ask(k, |searcher, query| searcher.spans(&searcher.search(query)?))?;
+            let spans = args.retrieval.ask(k, |searcher, query| searcher.spans(&found_by(searcher, query)?))?;
             found(spans.len());
             for span in spans {
                 if args.json { print_json(&span) } else { print_span(&span, &question) }?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         }
         Show::Chunks | Show::Both => {
             let both = show == Show::Both;
-            let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&searcher.search(query)?, both))?;
+            let hits = args.retrieval.ask(k, |searcher, query| searcher.hits(&found_by(searcher, query)?, both))?;
             found(hits.len());
             for hit in hits {
                 if args.json { print_json(&hit) } else { show_hit(&hit, hit.document.as_deref()) }?;
@@ -84,15 +84,23 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     Ok(exit::DONE)
 }
 
-/// The line of a result: rank, score, place, headings.
-fn place(rank: usize, score: f64, path: &str, citation: &str, header_path: &str) -> Line {
-    let line = Line::default().with(Look::Faint, format_args!("{rank:>2}. {score:.4}  "));
+/// Returns the best chunks for a query. Warns if none of them is likely to answer it.
+fn found_by(searcher: &Searcher, query: &Query<'_>) -> crate::error::Result<Vec<FoundChunk>> {
+    let found = searcher.search(query)?;
+    warn_of_unlikely(searcher, query, found.iter().filter_map(|found| found.chance).reduce(f64::max))?;
+    Ok(found)
+}
+
+/// The line of a result: rank, score, chance, place, headings.
+fn place(rank: usize, score: f64, chance: Option<f64>, path: &str, citation: &str, header_path: &str) -> Line {
+    let chance = chance.map_or_else(String::new, |chance| format!("{:>3}  ", percent(chance)));
+    let line = Line::default().with(Look::Faint, format_args!("{rank:>2}. {score:.4}  {chance}"));
     line.with_place(citation, path).with(Look::Plain, format_args!("  {header_path}"))
 }
 
 fn print_span(span: &Passage, question: &str) -> anyhow::Result<()> {
-    let Passage { number, score, path, citation, header_path, content, .. } = span;
-    print_line(&place(*number, *score, path, citation, header_path))?;
+    let Passage { number, score, chance, path, citation, header_path, content, .. } = span;
+    print_line(&place(*number, *score, *chance, path, citation, header_path))?;
     print_snippet(content, header_path, question, 4)?;
     print("")
 }
@@ -100,7 +108,7 @@ fn print_span(span: &Passage, question: &str) -> anyhow::Result<()> {
 fn print_document(hit: &DocumentHit, question: &str) -> anyhow::Result<()> {
     let DocumentHit { rank, score, document, chunks } = hit;
     let title = document.title.as_deref().unwrap_or_default();
-    print_line(&place(*rank, *score, &document.path, &document.path, title))?;
+    print_line(&place(*rank, *score, None, &document.path, &document.path, title))?;
     for hit in chunks {
         let line = Line::default().with(Look::Faint, format_args!("    {:.4}  ", hit.score));
         let line = line.with_place(&hit.citation, &hit.path).with(Look::Plain, format_args!("  {}", hit.header_path));

@@ -26,6 +26,7 @@ use tantivy::{
     DocId, Index, IndexSettings, ReloadPolicy, Score, SegmentOrdinal, SegmentReader, SingleSegmentIndexWriter,
     TantivyDocument, Term,
 };
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::cache::{self, Entry};
 use super::language::{LEAST, Language, LanguageSetting, SAMPLE, TextLanguage};
@@ -130,6 +131,23 @@ impl Keywords {
         }
         Ok(scores)
     }
+
+    /// Returns the words of a question that no document has, as they are written. Function words do not count.
+    pub(super) fn unknown(&self, dataset: &Dataset, text: &str) -> Result<Vec<String>> {
+        let mut analyser = Analyser::default();
+        let mut forms = |text: &str| analyser.question(text, &self.languages).into_iter().flatten().collect();
+        let asked: BTreeSet<String> = forms(text);
+        let mut unknown: Vec<String> = Vec::new();
+        for word in text.unicode_words() {
+            let forms: BTreeSet<String> = forms(word);
+            let is_known = || forms.iter().try_fold(false, |known, form| Ok(known || self.documents.contains(form)?));
+            let is_new = !forms.is_empty() && forms.is_subset(&asked) && !unknown.iter().any(|known| known == word);
+            if is_new && !is_known().map_err(|error: tantivy::TantivyError| failed(dataset, &error.to_string()))? {
+                unknown.push(word.to_owned());
+            }
+        }
+        Ok(unknown)
+    }
 }
 
 impl Open {
@@ -143,6 +161,16 @@ impl Open {
         let fields: Result<Vec<Field>, _> = FIELDS.iter().map(|name| index.schema().get_field(name)).collect();
         let fields = fields.map_err(|error| error.to_string())?.try_into();
         Ok(Self { searcher, fields: fields.map_err(|_| "the index has other fields".to_owned())? })
+    }
+
+    /// Returns whether any entry contains a word in this form.
+    fn contains(&self, form: &str) -> tantivy::Result<bool> {
+        for &field in &self.fields {
+            if self.searcher.doc_freq(&Term::from_field_text(field, form))? > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the entries that contain any of the words, with their scores. Of the forms of a word, the one with the

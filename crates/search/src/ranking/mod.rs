@@ -24,9 +24,11 @@
 //! | `language`, `words` | Which words of a text can be found? |
 //! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
+//! | `chance` | How likely is it that a chunk holds evidence? |
 //! | `graph` | Which chunks are one link away? |
 
 mod cache;
+mod chance;
 mod graph;
 mod keywords;
 mod language;
@@ -53,6 +55,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_dataset::dataset::{Dataset, Time};
+use chunkmill_embed::is_zero;
 
 use graph::Graph;
 use keywords::Keywords;
@@ -81,6 +84,9 @@ pub struct FoundChunk {
     pub score: f64,
     /// Rank and score in each list.
     pub parts: Parts,
+    /// Chance that it holds evidence, from 0 to 1, if the score is a weighted sum, among at least 100 chunks. A reranker
+    /// does not change it.
+    pub chance: Option<f64>,
 }
 
 /// A ranker of the chunks in a snapshot.
@@ -113,6 +119,14 @@ impl Ranker {
 
     pub(crate) fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// Returns the words of a question that no document has, as they are written. Function words do not count.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`] if a file is damaged or missing.
+    pub(crate) fn unknown_words(&self, question: &str, ranking: &Ranking) -> Result<Vec<String>> {
+        self.keywords(ranking.language)?.unknown(&self.dataset, question)
     }
 
     /// Loads the data that a mode needs, so the first question does not wait for it.
@@ -198,6 +212,9 @@ impl Ranker {
                 linked.insert(row, Part { rank: None, score });
             }
         }
+        let candidates = mask.map_or(self.rows.len(), |mask| mask.iter().filter(|passes| **passes).count());
+        // A question without a vector is similar to nothing, whatever the documents say.
+        let scale = vectors.scale().filter(|_| !is_zero(vector));
         let found = |ScoredRow { row, score, .. }: ScoredRow| {
             let part = |scores: &[f32]| {
                 let score = scores.get(row as usize).filter(|score| !score.is_nan())?;
@@ -209,7 +226,9 @@ impl Ranker {
                 recency: part(&times),
                 graph: linked.get(&row).copied(),
             };
-            FoundChunk { row, score, parts }
+            let similarity = parts.vector.map(|part: Part| part.score);
+            let chance = scale.and_then(|scale| scale.chance(score, similarity, candidates));
+            FoundChunk { row, score, parts, chance }
         };
         Ok(self.top(sums.into_iter().enumerate(), k, mask).into_iter().map(found).collect())
     }
@@ -253,7 +272,9 @@ impl Ranker {
             let seeds: Vec<ScoredRow> = fused.iter().take(graph_seeds).map(|(seed, _)| *seed).collect();
             fused = fuse(&self.graph()?.neighbours(&self.rows, &seeds, mask));
         }
-        Ok(fused.into_iter().map(|(row, parts)| FoundChunk { row: row.row, score: row.score, parts }).collect())
+        let found =
+            |(row, parts): (ScoredRow, Parts)| FoundChunk { row: row.row, score: row.score, parts, chance: None };
+        Ok(fused.into_iter().map(found).collect())
     }
 
     /// Ranks the rows of some lists by modification time, newest first. Equal times share a rank. Recency only
@@ -323,7 +344,7 @@ fn once<T>(cell: &OnceLock<T>, load: impl FnOnce() -> Result<T>) -> Result<&T> {
 fn single(list: List, rows: Vec<RankedRow>) -> Vec<FoundChunk> {
     let found = |RankedRow { rank, row }| {
         let ScoredRow { row, score, .. } = row;
-        FoundChunk { row, score, parts: Parts::of(list, Part { rank: Some(rank), score }) }
+        FoundChunk { row, score, parts: Parts::of(list, Part { rank: Some(rank), score }), chance: None }
     };
     rows.into_iter().map(found).collect()
 }

@@ -51,6 +51,12 @@ pub struct Share(f64);
 impl Eq for Share {}
 
 impl Share {
+    /// Nothing.
+    pub const ZERO: Self = Self(0.0);
+
+    /// The default lowest chance of evidence of a chunk in a context.
+    pub const LEAST_CHANCE: Self = Self(0.0075);
+
     /// Returns the value.
     pub fn get(self) -> f64 {
         self.0

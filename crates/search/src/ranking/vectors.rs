@@ -12,13 +12,14 @@ use chunkmill_dataset::dataset::{Dataset, FileEntry, Table, vectors};
 use chunkmill_embed::{Representation, is_zero};
 use rayon::prelude::*;
 
+use super::chance::SimilarityScale;
 use super::rows::{Rows, damaged};
 use super::stored::StoredAs;
 use super::top::{ScoredRow, Top};
 
 /// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
 /// queries can read them.
-const BLOCK: usize = 256;
+pub(super) const BLOCK: usize = 256;
 
 /// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
 const LANES: usize = 16;
@@ -30,6 +31,8 @@ pub(super) struct Vectors {
     values: Vec<f32>,
     /// Dot products by row.
     around: Vec<Neighbourhood>,
+    /// How similar the vectors are to each other, if there are several.
+    scale: Option<SimilarityScale>,
 }
 
 /// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents.
@@ -62,8 +65,16 @@ impl Vectors {
         }
         parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
         stored_as.apply(&mut values, dim);
-        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&values, dim, rows, row)).collect();
-        Ok(Self { dim, values, around })
+        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&values, dim, rows, row));
+        let around: Vec<Neighbourhood> = around.collect();
+        let own: Vec<f32> = around.iter().map(|around| around.own).collect();
+        let scale = SimilarityScale::of(&values, dim, &own);
+        Ok(Self { dim, values, around, scale })
+    }
+
+    /// Returns how similar the vectors are to each other, if there are several.
+    pub(super) fn scale(&self) -> Option<SimilarityScale> {
+        self.scale
     }
 
     /// Returns the `k` best rows for each query, among those that `mask` lets through.

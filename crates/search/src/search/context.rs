@@ -5,7 +5,7 @@
 //! expected evidence per token: e^(2.5 s), where s is its score in standard deviations, over its own tokens and
 //! those of a label, unless it joins a passage in the context. Weak chunks, which are short as often as not and so
 //! cheap, come after all others. The room that is left in the end is filled with a part of one more chunk, cut at a
-//! line or a sentence.
+//! line or a sentence. A chunk that is unlikely to hold evidence stays out, even if there is room.
 //!
 //! Exact packing (a dynamic programme over the chunks in the order of their documents) was tried. It hands over no
 //! more evidence than this order: what a chunk is expected to have is known far less exactly than its tokens.
@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::hit::{Place, citation, joined_place};
-use super::query::Packing;
+use super::query::{FillRule, Packing};
 use super::searcher::{Searcher, Text};
 use crate::ranking::FoundChunk;
 
@@ -39,8 +39,10 @@ pub struct Context {
     pub budget: usize,
     /// Exact number of tokens in `text`, in the dataset's encoding.
     pub tokens: usize,
-    /// Number of hits that did not fit or have the same text as a hit in another document.
+    /// Number of hits that did not fit, are unlikely to hold evidence, or have the same text as a hit in another document.
     pub left_out: usize,
+    /// Largest chance of a hit that it holds evidence, if the scores are weighted sums.
+    pub chance: Option<f64>,
     /// All passages with their labels, as the reader gets them.
     pub text: String,
     /// The passages: documents in the order of their best hits, the passages of each in document order.
@@ -68,6 +70,8 @@ pub struct Passage {
     pub rank: usize,
     /// Score of that hit.
     pub score: f64,
+    /// Largest chance of a hit in it that it holds evidence, if the scores are weighted sums.
+    pub chance: Option<f64>,
     /// Byte ranges of the document that the passage contains, ascending. Between two ranges are only bytes that
     /// are in no chunk: blank ones, and those that the chunk settings leave out.
     pub ranges: Vec<[u64; 2]>,
@@ -99,6 +103,7 @@ const PARTS: usize = 3;
 struct Piece<'s> {
     rank: usize,
     score: f64,
+    chance: Option<f64>,
     place: Place<'s>,
     text: Cow<'s, Text>,
     /// The side of the chunk where text is missing.
@@ -149,16 +154,17 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn context(&self, found: &[FoundChunk], budget: usize, packing: Packing) -> Result<Context> {
-        let mut contexts = self.contexts(found, &[budget], packing)?;
+    pub fn context(&self, found: &[FoundChunk], budget: usize, rule: impl Into<FillRule>) -> Result<Context> {
+        let mut contexts = self.contexts(found, &[budget], rule)?;
         Ok(contexts.remove(0))
     }
 
     /// Packs one context for each of several budgets, faster than one by one.
-    pub fn contexts(&self, found: &[FoundChunk], budgets: &[usize], packing: Packing) -> Result<Vec<Context>> {
+    pub fn contexts(&self, found: &[FoundChunk], budgets: &[usize], rule: impl Into<FillRule>) -> Result<Vec<Context>> {
         let pieces = self.pieces(found)?;
         let counter = self.dataset().manifest().spec.encoding().counter();
-        let left = RestPieces::new(&pieces, packing);
+        let left = RestPieces::new(&pieces, rule.into());
+        let chance = found.iter().filter_map(|found| found.chance).reduce(f64::max);
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
             let left = left.clone();
@@ -170,7 +176,7 @@ impl Searcher {
             let part = filling.with_part(&whole)?;
             let taken = filling.taken.len() + usize::from(part.is_some());
             let PackedPassages { passages, text, tokens } = part.unwrap_or(whole);
-            Ok(Context { budget, tokens, left_out: found.len() - taken, text, passages })
+            Ok(Context { budget, tokens, left_out: found.len() - taken, chance, text, passages })
         };
         budgets.iter().map(context).collect()
     }
@@ -219,7 +225,7 @@ impl Searcher {
             // A text that is repeated within one document is kept; one that repeats another document is left out.
             let first = known.entry(text.hash).or_insert(&place.document.doc_id);
             if !text.own.trim().is_empty() && **first == place.document.doc_id {
-                pieces.push(Piece { rank, score: found.score, place, text, cut: None });
+                pieces.push(Piece { rank, score: found.score, chance: found.chance, place, text, cut: None });
             }
         }
         Ok(pieces)
@@ -245,11 +251,12 @@ struct RestPieces<'p, 's> {
 }
 
 impl<'p, 's> RestPieces<'p, 's> {
-    fn new(pieces: &'p [Piece<'s>], packing: Packing) -> Self {
+    fn new(pieces: &'p [Piece<'s>], rule: FillRule) -> Self {
         let best = pieces.first().map_or(0.0, |piece| piece.score);
         let expected = |piece: &'p Piece<'s>| (piece, (STEEPNESS * (piece.score - best)).exp());
-        let pieces = pieces.iter().map(expected).collect();
-        Self { pieces, taken: HashSet::new(), too_long: Vec::new(), packing }
+        let is_likely = |piece: &&Piece<'_>| piece.chance.is_none_or(|chance| chance >= rule.least.get());
+        let pieces = pieces.iter().filter(is_likely).map(expected).collect();
+        Self { pieces, taken: HashSet::new(), too_long: Vec::new(), packing: rule.order }
     }
 
     /// Returns whether it is the turn of a piece: those that are not weak come first, even if none of them fits.
@@ -483,6 +490,8 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
                 if piece.rank < open.rank {
                     (open.rank, open.score) = (piece.rank, piece.score);
                 }
+                // `None` is less than any chance.
+                open.chance = if piece.chance > open.chance { piece.chance } else { open.chance };
                 continue;
             }
         }
@@ -497,6 +506,7 @@ fn passages(pieces: &[&Piece<'_>]) -> Vec<Passage> {
             header_path: piece.place.header_path.to_owned(),
             rank: piece.rank,
             score: piece.score,
+            chance: piece.chance,
             ranges: vec![[start_byte, end_byte]],
             cut: piece.cut.is_some(),
             content: piece.text.own.clone(),

@@ -27,6 +27,8 @@ pub struct Filter {
     pub headings: Vec<String>,
     /// Tags that a document must have, all of them, in any case. `fruit` is also the tag `Fruit/Pear`.
     pub tags: Vec<String>,
+    /// Ids of documents that are left out.
+    pub without: Vec<String>,
 }
 
 /// A path below a root: the document or folder of that name if there is one, otherwise a glob over whole paths. `*`
@@ -85,12 +87,13 @@ impl PathMatcher<'_> {
 impl Filter {
     /// Returns whether the filter lets everything through.
     pub fn is_empty(&self) -> bool {
-        let Self { collections, promotion_levels, paths, headings, tags } = self;
+        let Self { collections, promotion_levels, paths, headings, tags, without } = self;
         collections.is_empty()
             && promotion_levels.is_empty()
             && paths.is_empty()
             && headings.is_empty()
             && tags.is_empty()
+            && without.is_empty()
     }
 
     /// Returns which rows pass the filter, or `None` if all do.
@@ -168,6 +171,7 @@ impl Filter {
         one_of(&self.collections, Some(&document.collection))
             && one_of(&self.promotion_levels, document.promotion_level.as_ref())
             && (paths.is_empty() || paths.iter().any(|path| path.matches(&document.path)))
+            && !self.without.contains(&document.doc_id)
             && self.tags.iter().all(|wanted| document.tags.iter().any(|tag| is_tag(tag, wanted)))
     }
 

@@ -132,6 +132,8 @@ pub struct Hit {
     pub metadata: Map<String, Value>,
     /// Rank and score in each list.
     pub scores: Parts,
+    /// Chance that it holds evidence, from 0 to 1, if the score is a weighted sum.
+    pub chance: Option<f64>,
     /// Row of the document, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document: Option<Arc<DocumentInfo>>,
@@ -201,6 +203,7 @@ impl Searcher {
                 prefix_len: place.prefix_len,
                 metadata: serde_json::from_str(&metadata).unwrap_or_default(),
                 scores: found.parts,
+                chance: found.chance,
                 document: documents.then(|| Arc::clone(place.document)),
             }
         };

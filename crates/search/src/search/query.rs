@@ -4,7 +4,7 @@ use chunkmill_base::value::named;
 
 use super::filter::Filter;
 use super::rerank::Rerank;
-use crate::ranking::{Fusion, Mode, Ranking};
+use crate::ranking::{Fusion, Mode, Ranking, Share};
 
 /// A question, and how to answer it.
 #[derive(Debug, Clone, Default)]
@@ -24,19 +24,52 @@ pub struct Query<'q> {
     pub min_score: Option<f64>,
     /// Ranking settings.
     pub ranking: Ranking,
-    /// Order in which a context is filled, if the scores support it.
-    pub packing: Packing,
+    /// How a context is filled, as far as the scores support it.
+    pub fill: FillRule,
     /// Reranker for the best chunks, if any.
     pub rerank: Option<Rerank<'q>>,
 }
 
 impl Query<'_> {
-    /// Returns the order in which a context of the results is filled.
-    pub fn packing(&self) -> Packing {
-        match (self.mode, self.ranking.fusion) {
-            (Mode::Hybrid | Mode::Graph, Fusion::Linear) if self.rerank.is_none_or(Rerank::adds) => self.packing,
-            _ => Packing::Rank,
+    /// Returns how a context is filled with the results.
+    pub fn fill_rule(&self) -> FillRule {
+        self.fill.supported(self.mode, self.ranking.fusion, self.rerank.is_none_or(Rerank::adds))
+    }
+}
+
+/// How a context is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FillRule {
+    /// The order in which chunks are added.
+    pub order: Packing,
+    /// Lowest chance of evidence of a chunk. A chunk whose chance is not known always passes.
+    pub least: Share,
+}
+
+impl FillRule {
+    /// Returns as much of the rule as the scores of a search support. Only a weighted sum has a chance and says how much
+    /// evidence is expected, and the latter only if no reranker replaces it: `is_kept`.
+    #[must_use]
+    pub fn supported(self, mode: Mode, fusion: Fusion, is_kept: bool) -> Self {
+        let sums = matches!((mode, fusion), (Mode::Hybrid | Mode::Graph, Fusion::Linear));
+        Self {
+            order: if sums && is_kept { self.order } else { Packing::Rank },
+            least: if sums { self.least } else { Share::ZERO },
         }
+    }
+}
+
+impl Default for FillRule {
+    fn default() -> Self {
+        // On the labelled sets of `eval/records`, it costs no evidence beyond chance at any budget.
+        Self { order: Packing::default(), least: Share::LEAST_CHANCE }
+    }
+}
+
+impl From<Packing> for FillRule {
+    /// Adds all chunks in this order, however unlikely they are.
+    fn from(order: Packing) -> Self {
+        Self { order, least: Share::ZERO }
     }
 }
 

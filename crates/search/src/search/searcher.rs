@@ -73,6 +73,15 @@ impl Searcher {
         filter.unmet(self.rows())
     }
 
+    /// Returns the words of a question that no document has, as they are written. Function words such as *what* do not
+    /// count.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
+    pub fn unknown_words(&self, question: &str, ranking: &Ranking) -> Result<Vec<String>> {
+        self.ranker.unknown_words(question, ranking)
+    }
+
     /// Returns the best `k` chunks, best first. Ties are broken by document and position.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ pub(super) fn describe(run: &Run, cell: &RunCell, record: &Record) -> Cell {
         metrics: BTreeMap::new(),
         values: BTreeMap::new(),
         evidence: EvidenceCounts::default(),
+        chance: None,
         cost: Cost {
             documents: dataset.documents,
             quarantined: dataset.quarantined,

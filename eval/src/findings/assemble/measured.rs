@@ -17,6 +17,7 @@ use crate::data::report::{Cell, FORMAT_VERSION, LabelsRecord, QueryRecord, Repor
 use crate::findings::analysis::{analyse, figure, representatives};
 use crate::labels::set::Query;
 use crate::run::sweep::{Labelled, Run, RunBuild, RunCell};
+use crate::score::chance::judged;
 use crate::score::judge::{Chunks, Judge, ScoringOptions, all_in_context, in_context, score};
 
 /// A run with all its measurements.
@@ -85,7 +86,8 @@ impl MeasuredRun {
                 *value = rounded(*value);
             }
             values.retain(|_, values| values.iter().any(Option::is_some));
-            Cell { values, outcomes, evidence, ..describe(run, cell, record) }
+            let chance = judged(judge, &chunks[cell.build], answers);
+            Cell { values, outcomes, evidence, chance, ..describe(run, cell, record) }
         };
         let dropped = |cell: &&RunCell| records[cell.build].variants[cell.variant].dropped.is_some();
         let cells = run.cells.par_iter().filter(|cell| !dropped(cell)).map(cell).collect();
