@@ -75,24 +75,34 @@ impl Page<'_> {
 
     /// Returns how many characters of the text of a node are seen, and how many of them are in links.
     pub(super) fn weight(&self, root: usize, plan: &Plan) -> (u64, u64) {
-        let (mut all, mut linked) = (0, 0);
-        self.nodes.visit(root, |node| match self.nodes.kind(node) {
-            Kind::Element(element) => {
-                if node != root && plan.reason(self, node, element).is_some() {
-                    return false;
-                }
-                if element.html() == Some("a") && element.attribute("href").is_some() {
-                    linked += self.chars(node);
-                }
-                true
+        let mut linked = 0;
+        self.nodes.visit(root, |node| {
+            let Some(element) = self.nodes.element(node) else { return true };
+            if node != root && plan.reason(self, node, element).is_some() {
+                return false;
             }
+            let is_link = element.html() == Some("a") && element.attribute("href").is_some();
+            if is_link {
+                linked += self.seen(node, plan);
+            }
+            // A link in a link is a part of it.
+            !is_link
+        });
+        (self.seen(root, plan), linked)
+    }
+
+    /// Returns how many characters of the text of a node are seen.
+    fn seen(&self, root: usize, plan: &Plan) -> u64 {
+        let mut all = 0;
+        self.nodes.visit(root, |node| match self.nodes.kind(node) {
+            Kind::Element(element) => node == root || plan.reason(self, node, element).is_none(),
             Kind::Text { number, .. } => {
                 self.pieces(*number, |text| all += visible_chars(text));
                 true
             }
             Kind::Document | Kind::Nothing => true,
         });
-        (all, linked)
+        all
     }
 
     /// Returns whether a heading is seen.
