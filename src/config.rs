@@ -236,7 +236,7 @@ settings! {
         /// Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`.
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
         /// Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion.
-        pub least: Share = "P", Is("0.0075"), Nothing;
+        pub least: Share = "P", Is("0.005"), Nothing;
         /// Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }

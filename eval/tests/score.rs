@@ -309,9 +309,9 @@ fn chances_are_compared_with_what_was_found_and_with_questions_that_have_no_answ
     let (judge, chunks) = of_chances();
     let answers = [
         with_chances(&[0.75, 0.15], &[0.15]),
-        with_chances(&[0.005, 0.03], &[]),
+        with_chances(&[0.004, 0.03], &[]),
         with_chances(&[0.5, 0.15], &[0.5]),
-        with_chances(&[0.25, 0.005], &[0.015]),
+        with_chances(&[0.25, 0.004], &[0.015]),
     ];
     let ChanceRecord { reliability, risk, area } = judged(&judge, &chunks, &answers).unwrap();
     let bins: Vec<(f64, usize, usize)> = reliability
@@ -322,7 +322,7 @@ fn chances_are_compared_with_what_was_found_and_with_questions_that_have_no_answ
     assert_eq!(bins.iter().map(|bin| bin.1).sum::<usize>(), 11);
     assert!((reliability[3].said - 0.15).abs() < 1e-6);
     let at = |least: f64| risk.iter().find(|point| point.least == least).map(|point| (point.answered, point.mistaken));
-    assert_eq!(at(0.0075), Some((1.0, 1.0)));
+    assert_eq!(at(0.005), Some((1.0, 1.0)));
     assert_eq!(at(0.02), Some((1.0, 0.75)));
     assert_eq!(at(0.1), Some((1.0, 0.5)));
     assert_eq!(at(0.4), Some((2.0 / 3.0, 0.25)));

@@ -64,49 +64,59 @@ pub(super) struct ContextArgs {
     k: NonZeroUsize,
 }
 
+/// A question with its passages.
+pub(super) struct PackedQuestion {
+    pub(super) question: String,
+    pub(super) context: Context,
+    /// Words of the question that no document has, if no passage is likely to answer it. None if `--least` is 0: then the
+    /// passages are wanted however unlikely they are.
+    pub(super) lacks: Vec<String>,
+}
+
 impl ContextArgs {
     /// Returns the arguments that name the settings file.
     pub(super) fn config(&self) -> &ConfigArgs {
         &self.retrieval.config
     }
 
-    /// Returns the question and the passages that fit the budget.
-    pub(super) fn pack(self) -> anyhow::Result<(String, Context)> {
+    /// Returns the question with the passages that fit the budget.
+    pub(super) fn pack(self) -> anyhow::Result<PackedQuestion> {
         let budget = self.budget.get();
         self.retrieval.ask(self.k.get(), |searcher, query| {
             let found = searcher.search(query)?;
             let context = searcher.context(&found, budget, query.fill_rule())?;
-            warn_of_unlikely(searcher, query, context.chance)?;
+            let mut lacks = warn_of_unlikely(searcher, query, context.chance)?;
+            if query.fill.least == Share::ZERO {
+                lacks.clear();
+            }
             if context.passages.is_empty() {
                 warn_of_none(&found, &context, query.fill_rule().least);
             } else {
                 warn_of_best(searcher, &found, &context)?;
             }
-            Ok((query.text.to_owned(), context))
+            Ok(PackedQuestion { question: query.text.to_owned(), context, lacks })
         })
     }
 }
 
-/// Chance below which it is worth a warning that a question may have no answer here. The best passage is below it for 17 %
-/// of larder's questions that have an answer and at most 1 % of those of three other sets.
-const UNLIKELY: f64 = 0.05;
+/// Chance below which a question may have no answer here. The best passage is below it for 4 % of larder's questions that
+/// have an answer and for none of three other sets', and for half or more of the questions about something else.
+const UNLIKELY: f64 = 0.03;
 
-/// Warns if the best chance of a result says that the documents may not answer the question. Names the words that they do
-/// not have.
-pub(super) fn warn_of_unlikely(searcher: &Searcher, query: &Query<'_>, best: Option<f64>) -> crate::error::Result<()> {
-    let Some(best) = best.filter(|best| *best < UNLIKELY) else { return Ok(()) };
+/// Warns if the best chance of a result says that the documents may not answer the question. Returns the words that they do
+/// not have: if there are any, the question is almost certainly about something else.
+pub(super) fn warn_of_unlikely(
+    searcher: &Searcher,
+    query: &Query<'_>,
+    best: Option<f64>,
+) -> crate::error::Result<Vec<String>> {
+    let Some(best) = best.filter(|best| *best < UNLIKELY) else { return Ok(Vec::new()) };
     let unknown = searcher.unknown_words(query.text, &query.ranking)?;
-    let lacks = match unknown.as_slice() {
-        [] => String::new(),
-        words => {
-            format!("; no document has {}", words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
-        }
-    };
-    tracing::warn!(
-        "the documents may not answer this question: the best passage does with a chance of {}{lacks}",
-        percent(best)
-    );
-    Ok(())
+    let words: Vec<String> = unknown.iter().map(|word| format!("`{word}`")).collect();
+    let lacks = if words.is_empty() { String::new() } else { format!("; no document has {}", words.join(", ")) };
+    let best = percent(best);
+    tracing::warn!("the documents may not answer this question: the best passage does with a chance of {best}{lacks}");
+    Ok(unknown)
 }
 
 /// Writes a chance in percent, with a digit after the point if it is small.

@@ -16,7 +16,7 @@ use crate::data::report::{ChanceBin, ChanceRecord, RiskPoint};
 const BINS: [f64; 9] = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0];
 
 /// Lowest chances of the risk curve.
-const LEAST: [f64; 8] = [0.0075, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4];
+const LEAST: [f64; 8] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4];
 
 /// Judges the chances of some answers; `None` if they are not known.
 pub fn judged(judge: &Judge, chunks: &Chunks, answers: &[Answer]) -> Option<ChanceRecord> {

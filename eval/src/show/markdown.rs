@@ -119,7 +119,7 @@ fn chances(report: &Report, text: &mut String) {
         "\nArea under the risk curve: {area:.3}. Is a chance right?\n\n| said | found | chunks |\n| --: | --: | --: |"
     );
     for ChanceBin { said, found, chunks, .. } in reliability {
-        let _ = writeln!(text, "| {said:.3} | {found:.3} | {} |", value::count(*chunks, "chunk"));
+        let _ = writeln!(text, "| {said:.3} | {found:.3} | {chunks} |");
     }
     text.push('\n');
 }

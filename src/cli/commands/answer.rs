@@ -3,7 +3,7 @@
 use crate::answer::{Answer, ApiKey, Citation, Client, Settings, answer};
 use crate::cli::flags::AnswerFlags;
 use crate::cli::output::{print, print_json};
-use crate::cli::retrieval::ContextArgs;
+use crate::cli::retrieval::{ContextArgs, PackedQuestion};
 use crate::config::{Options, variable};
 use crate::error::{Error, exit};
 use crate::value::count;
@@ -23,8 +23,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     // Check the settings of the language model before searching.
     let config = args.context.config().resolve(Options { answer: args.answer.0, ..Options::default() })?;
     let client = client(&config.answer)?;
-    let (question, context) = args.context.pack()?;
-    let answer = answer(&client, &question, &context)?;
+    let PackedQuestion { question, context, lacks } = args.context.pack()?;
+    let answer = answer(&client, &question, &context, lacks)?;
     warn(&answer);
     if args.json {
         print_json(&answer)?;
@@ -45,7 +45,8 @@ pub fn client(settings: &Settings) -> Result<Client, Error> {
 
 fn warn(answer: &Answer) {
     if answer.answer.is_none() {
-        tracing::warn!("the language model was not asked, because it would get no passage");
+        let help = if answer.lacks.is_empty() { "" } else { "; with --least 0 it is asked anyway" };
+        tracing::warn!("the language model was not asked{help}");
     } else if answer.citations.is_empty() {
         tracing::warn!("the answer cites no passage");
     }

@@ -1,7 +1,7 @@
 //! `chunkmill context`: passages that answer a question, packed into a token budget.
 
 use crate::cli::output::{print, print_json};
-use crate::cli::retrieval::ContextArgs;
+use crate::cli::retrieval::{ContextArgs, PackedQuestion};
 use crate::error::exit;
 
 /// Shown below the help.
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    let (_, context) = args.context.pack()?;
+    let PackedQuestion { context, .. } = args.context.pack()?;
     if args.json {
         print_json(&context)?;
     } else if !context.text.is_empty() {

@@ -40,8 +40,11 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// An answer and its sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
-    /// The text, which cites passages as `[1]`; `None` if no passage was found, so no request was made.
+    /// The text, which cites passages as `[1]`; `None` if no request was made, because there is no passage or the documents
+    /// lack what is asked for.
     pub answer: Option<String>,
+    /// Words of the question that no document has, if that is why no request was made.
+    pub lacks: Vec<String>,
     /// The passages that it cites, in order of their first citation.
     pub citations: Vec<Citation>,
     /// Numbers that it cites and no passage has.
@@ -85,14 +88,15 @@ impl From<&Passage> for Citation {
 }
 
 /// Answers a question from the passages of a context, and from nothing else if the model follows its instructions.
-/// Without passages, nothing is sent.
+/// Without passages, nothing is sent, nor if the documents lack something: the words in `lacks`.
 ///
 /// # Errors
 /// [`Error::Answer`](chunkmill_base::error::Error::Answer) if the endpoint cannot be reached in time, refuses the request,
 /// or returns something other than an answer.
-pub fn answer(client: &Client, question: &str, context: &Context) -> Result<Answer> {
+pub fn answer(client: &Client, question: &str, context: &Context, lacks: Vec<String>) -> Result<Answer> {
     let mut answer = Answer {
         answer: None,
+        lacks,
         citations: Vec::new(),
         unknown_citations: Vec::new(),
         cut: false,
@@ -101,7 +105,7 @@ pub fn answer(client: &Client, question: &str, context: &Context) -> Result<Answ
         model: None,
         usage: None,
     };
-    if context.passages.is_empty() {
+    if context.passages.is_empty() || !answer.lacks.is_empty() {
         return Ok(answer);
     }
     let said = client.complete(&messages(question, context))?;

@@ -55,7 +55,7 @@ impl Share {
     pub const ZERO: Self = Self(0.0);
 
     /// The default lowest chance of evidence of a chunk in a context.
-    pub const LEAST_CHANCE: Self = Self(0.0075);
+    pub const LEAST_CHANCE: Self = Self(0.005);
 
     /// Returns the value.
     pub fn get(self) -> f64 {
