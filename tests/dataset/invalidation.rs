@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 79] = [
+const CHANGES: [(&str, &str, &str); 80] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -98,6 +98,7 @@ const CHANGES: [(&str, &str, &str); 79] = [
     ("[search] rerank_weight", "", "7"),
     ("[search] rerank_ms", "", "7"),
     ("[search] packing", "", "'rank'"),
+    ("[search] least", "", "0.5"),
     ("[search] keyword_cache", "", "'elsewhere'"),
     ("[answer] endpoint", "", "'http://localhost:1/v1'"),
     ("[answer] model", "", "'other'"),

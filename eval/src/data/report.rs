@@ -337,7 +337,7 @@ pub struct ChanceBin {
     pub found: f64,
 }
 
-/// What is answered if the best chunk must have a chance of evidence.
+/// The questions that are answered if the best chunk must have a chance of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RiskPoint {
     /// The lowest chance.

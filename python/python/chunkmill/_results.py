@@ -330,6 +330,8 @@ class Hit:
     """The document's front matter, without title, tags and aliases."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
     """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
+    chance: float | None = None
+    """Chance that it holds evidence, from 0 to 1, if the score is a weighted sum."""
 
     def __repr__(self) -> str:
         return _line(self, self.rank, f"{self.score:.4g}", self.citation, self.header_path)
@@ -403,6 +405,8 @@ class Passage:
     rank: int
     """Best rank of a hit in it."""
     score: float
+    chance: float | None
+    """Largest chance of a hit in it that it holds evidence, from 0 to 1, if the scores are weighted sums."""
     ranges: list[list[int]]
     """Byte ranges of the document that it contains."""
     cut: bool
@@ -421,7 +425,9 @@ class Context:
     tokens: int
     """Exact number of tokens in ``text``, in the dataset's encoding."""
     left_out: int
-    """Number of hits that did not fit or have the same text as a hit in another document."""
+    """Number of hits that did not fit, are unlikely to hold evidence, or have the same text as a hit in another document."""
+    chance: float | None
+    """Largest chance of a hit that it holds evidence, from 0 to 1, if the scores are weighted sums."""
     text: str
     """All passages with their labels, as the reader gets them."""
     passages: tuple[Passage, ...]

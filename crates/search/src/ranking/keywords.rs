@@ -132,7 +132,7 @@ impl Keywords {
         Ok(scores)
     }
 
-    /// Returns the words of a question that no document has, as they are written. Function words do not count.
+    /// Returns the words of a question that no document has, as they are written. Stop words do not count.
     pub(super) fn unknown(&self, dataset: &Dataset, text: &str) -> Result<Vec<String>> {
         let mut analyser = Analyser::default();
         let mut forms = |text: &str| analyser.question(text, &self.languages).into_iter().flatten().collect();

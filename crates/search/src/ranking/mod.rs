@@ -121,7 +121,7 @@ impl Ranker {
         &self.rows
     }
 
-    /// Returns the words of a question that no document has, as they are written. Function words do not count.
+    /// Returns the words of a question that no document has, as they are written. Stop words do not count.
     ///
     /// # Errors
     /// [`Error::Dataset`] if a file is damaged or missing.

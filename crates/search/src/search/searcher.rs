@@ -73,7 +73,7 @@ impl Searcher {
         filter.unmet(self.rows())
     }
 
-    /// Returns the words of a question that no document has, as they are written. Function words such as *what* do not
+    /// Returns the words of a question that no document has, as they are written. Stop words such as *what* do not
     /// count.
     ///
     /// # Errors
