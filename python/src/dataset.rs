@@ -138,7 +138,7 @@ impl Searcher {
         let answered = py.detach(|| {
             let [collections, promotion_levels, paths, headings, tags] = place;
             let paths = paths.into_iter().map(PathPattern::from).collect();
-            let filter = Filter { collections, promotion_levels, paths, headings, tags };
+            let filter = Filter { collections, promotion_levels, paths, headings, tags, ..Filter::default() };
             for remark in self.opened.unmet(&filter)? {
                 tracing::warn!("{remark}");
             }

@@ -183,6 +183,9 @@ class _Search(TypedDict, total=False):
     packing: Literal["evidence", "rank"] | None
     """Order in which a context is filled: `evidence` (expected evidence per token, needs `linear` fusion) or `rank`
     [default: evidence]."""
+    least: float | None
+    """Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion [default:
+    0.005]."""
     keyword_cache: str | os.PathLike[str] | None
     """Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder
     [default: auto]."""
