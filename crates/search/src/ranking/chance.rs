@@ -18,8 +18,6 @@
 
 use rayon::prelude::*;
 
-use super::vectors::BLOCK;
-
 /// Weight of the score above the highest one by chance.
 const SCORE: f64 = 0.62;
 
@@ -28,6 +26,9 @@ const SIMILARITY: f64 = 6.2;
 
 /// The logarithm of the odds if both are 0.
 const UNRELATED: f64 = -4.1;
+
+/// Number of rows that one thread adds up at a time.
+const BLOCK: usize = 1024;
 
 /// Smallest number of chunks among which a chance is known.
 const FEWEST: usize = 100;

@@ -19,7 +19,7 @@ use super::top::{ScoredRow, Top};
 
 /// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
 /// queries can read them.
-pub(super) const BLOCK: usize = 256;
+const BLOCK: usize = 256;
 
 /// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
 const LANES: usize = 16;
