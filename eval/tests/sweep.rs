@@ -110,7 +110,12 @@ fn a_sweep_measures_every_cell() {
         for metric in &report.metrics {
             // Only a weighted sum knows a chance.
             let Some(values) = cell.values.get(&metric.name) else {
-                assert!(metric.name == "left_out_told_apart" && cell.retrieval != "hybrid", "{} {}", cell.id, metric.name);
+                assert!(
+                    metric.name == "left_out_told_apart" && cell.retrieval != "hybrid",
+                    "{} {}",
+                    cell.id,
+                    metric.name
+                );
                 continue;
             };
             assert_eq!(values.len(), 203);
