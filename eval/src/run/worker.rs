@@ -458,11 +458,14 @@ impl Session<'_> {
             let candidates = &hits[..hits.len().min(CANDIDATES)];
             let contexts = searcher.contexts(candidates, self.budgets, query.fill_rule())?;
             let hits = &hits[..hits.len().min(self.depth)];
+            let knows_chances = hits.iter().any(|hit| hit.chance.is_some());
+            let sources: &[String] = if knows_chances { &self.sources[at] } else { &[] };
+            let without = found_without(searcher, &query, sources)?;
             Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
                 chances: chances(hits),
-                chances_without: chances(&found_without(searcher, &query, &self.sources[at])?),
+                chances_without: chances(&without),
                 documents: documents.iter().filter_map(|id| self.by_id.get(id).copied()).collect(),
                 contexts: contexts
                     .iter()
