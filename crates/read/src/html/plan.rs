@@ -75,34 +75,21 @@ impl Page<'_> {
 
     /// Returns how many characters of the text of a node are seen, and how many of them are in links.
     pub(super) fn weight(&self, root: usize, plan: &Plan) -> (u64, u64) {
-        let mut linked = 0;
-        self.nodes.visit(root, |node| {
-            let Some(element) = self.nodes.element(node) else { return true };
-            if node != root && plan.reason(self, node, element).is_some() {
-                return false;
-            }
-            let is_link = element.html() == Some("a") && element.attribute("href").is_some();
-            if is_link {
-                linked += self.seen(node, plan);
-            }
-            // A link in a link is a part of it.
-            !is_link
-        });
-        (self.seen(root, plan), linked)
-    }
-
-    /// Returns how many characters of the text of a node are seen.
-    fn seen(&self, root: usize, plan: &Plan) -> u64 {
-        let mut all = 0;
+        let (mut outside, mut linked) = (0, 0);
+        let is_seen = |node: usize, element: &Element| plan.reason(self, node, element).is_none();
         self.nodes.visit(root, |node| match self.nodes.kind(node) {
-            Kind::Element(element) => node == root || plan.reason(self, node, element).is_none(),
-            Kind::Text { number, .. } => {
-                self.pieces(*number, |text| all += visible_chars(text));
+            Kind::Element(element) if node != root && !is_seen(node, element) => false,
+            // A link in a link is a part of it.
+            Kind::Element(element) if element.html() == Some("a") && element.attribute("href").is_some() => {
+                linked += self.chars_where(node, is_seen);
+                false
+            }
+            kind => {
+                outside += self.chars_of(kind);
                 true
             }
-            Kind::Document | Kind::Nothing => true,
         });
-        all
+        (outside + linked, linked)
     }
 
     /// Returns whether a heading is seen.
@@ -119,14 +106,30 @@ impl Page<'_> {
         found
     }
 
+    /// Returns how many characters the text of a node has.
     fn chars(&self, root: usize) -> u64 {
+        self.chars_where(root, |_, _| true)
+    }
+
+    /// Returns how many characters the text of a node has, without the elements in it that do not count.
+    fn chars_where(&self, root: usize, counts: impl Fn(usize, &Element) -> bool) -> u64 {
         let mut all = 0;
-        self.nodes.visit(root, |node| {
-            if let Kind::Text { number, .. } = self.nodes.kind(node) {
-                self.pieces(*number, |text| all += visible_chars(text));
+        self.nodes.visit(root, |node| match self.nodes.kind(node) {
+            Kind::Element(element) => node == root || counts(node, element),
+            kind => {
+                all += self.chars_of(kind);
+                true
             }
-            true
         });
+        all
+    }
+
+    /// Returns how many characters a text has, and 0 for anything else.
+    fn chars_of(&self, kind: &Kind) -> u64 {
+        let mut all = 0;
+        if let Kind::Text { number, .. } = kind {
+            self.pieces(*number, |text| all += visible_chars(text));
+        }
         all
     }
 }
