@@ -84,13 +84,14 @@ impl ContextArgs {
         let budget = self.budget.get();
         self.retrieval.ask(self.k.get(), |searcher, query| {
             let found = searcher.search(query)?;
-            let context = searcher.context(&found, budget, query.fill_rule())?;
+            let rule = query.fill_rule();
+            let context = searcher.context(&found, budget, rule)?;
             let mut lacks = warn_of_unlikely(searcher, query, context.chance)?;
             if query.fill.least == Share::ZERO {
                 lacks.clear();
             }
             if context.passages.is_empty() {
-                warn_of_none(&found, &context, query.fill_rule().least);
+                warn_of_none(&found, &context, rule.least);
             } else {
                 warn_of_best(searcher, &found, &context)?;
             }
@@ -189,7 +190,7 @@ impl FilterArgs {
             paths: path,
             headings: heading,
             tags: tag,
-            without: Vec::new(),
+            ..Filter::default()
         }
     }
 }

@@ -392,8 +392,16 @@ pub fn sweep(
         }
         let known = embedded.iter().position(|(options, _)| **options == build.options.embedding);
         let vectors = known.map(|at| &embedded[at].1);
-        let (work, sources, race_so_far) = (&work, &sources, race.as_ref());
-        let step = Step { plan, build: (at, build), run_build, labelled, sources, work, vectors, race: race_so_far };
+        let step = Step {
+            plan,
+            build: (at, build),
+            run_build,
+            labelled,
+            sources: &sources,
+            work: &work,
+            vectors,
+            race: race.as_ref(),
+        };
         let (record, dataset, vectors) = step.measure().with_context(|| format!("cell `{}` failed", build.name))?;
         embedded.extend(vectors.filter(|_| known.is_none()).map(|vectors| (&build.options.embedding, vectors)));
         if settings.keep_datasets {
@@ -402,7 +410,7 @@ pub fn sweep(
             fs::rename(&dataset, &kept).map_err(Error::io("move a dataset to", &kept))?;
         }
         record.write(folder)?;
-        remove(work)?;
+        remove(&work)?;
         if let Some(race) = &mut race {
             lead(race, plan, at, &record);
         }

@@ -458,14 +458,14 @@ impl Session<'_> {
             let candidates = &hits[..hits.len().min(CANDIDATES)];
             let contexts = searcher.contexts(candidates, self.budgets, query.fill_rule())?;
             let hits = &hits[..hits.len().min(self.depth)];
-            let knows_chances = hits.iter().any(|hit| hit.chance.is_some());
-            let sources: &[String] = if knows_chances { &self.sources[at] } else { &[] };
-            let without = found_without(searcher, &query, sources)?;
+            let chances = chances_of(hits);
+            let is_asked_again = !chances.is_empty() && !self.sources[at].is_empty();
+            let without = is_asked_again.then(|| found_without(searcher, &query, &self.sources[at])).transpose()?;
             Ok(Answer {
                 rows: hits.iter().map(|hit| hit.row as usize).collect(),
                 scores: hits.iter().map(|hit| single(hit.score)).collect(),
-                chances: chances(hits),
-                chances_without: chances(&without),
+                chances,
+                chances_without: without.map_or_else(Vec::new, |hits| chances_of(&hits)),
                 documents: documents.iter().filter_map(|id| self.by_id.get(id).copied()).collect(),
                 contexts: contexts
                     .iter()
@@ -513,22 +513,18 @@ fn handed_over(context: &Packed, by_id: &HashMap<&str, usize>) -> anyhow::Result
 /// Number of the best chunks whose chances are judged: those that the formula of the chance was fitted on.
 const JUDGED: usize = 20;
 
-/// Returns the best chunks if the documents that answer a question are left out; none if that is not known. A reranker
-/// does not change their chances.
+/// Returns the best chunks if the documents that answer a question are left out. A reranker does not change their chances.
 fn found_without(
     searcher: &Searcher,
     query: &Query<'_>,
     sources: &[String],
 ) -> chunkmill::error::Result<Vec<FoundChunk>> {
-    if sources.is_empty() {
-        return Ok(Vec::new());
-    }
     let filter = Filter { without: sources.to_vec(), ..Filter::default() };
     searcher.search(&Query { k: JUDGED, rerank: None, filter, ..query.clone() })
 }
 
 /// Returns the chances of evidence of the best chunks, if they are known.
-fn chances(hits: &[FoundChunk]) -> Vec<f32> {
+fn chances_of(hits: &[FoundChunk]) -> Vec<f32> {
     hits.iter().take(JUDGED).filter_map(|hit| hit.chance).map(single).collect()
 }
 

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use super::judge::{Chunks, Judge, highest};
 use crate::data::record::Answer;
 use crate::data::report::{ChanceBin, ChanceRecord, RiskPoint};
+use crate::score::metrics::ratio;
 
 /// Bounds of the bins of reliability.
 const BINS: [f64; 9] = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0];
@@ -57,7 +58,7 @@ fn bin(said: &[(f64, bool)], from: f64, to: f64) -> Option<ChanceBin> {
         to,
         chunks: of.len(),
         said: sum / count(of.len()),
-        found: share(found, of.len()),
+        found: ratio(found, of.len()),
     })
 }
 
@@ -65,7 +66,7 @@ fn bin(said: &[(f64, bool)], from: f64, to: f64) -> Option<ChanceBin> {
 fn risk(asked: &[(f64, bool)], least: f64) -> RiskPoint {
     let of = |has_answer: bool| {
         let all: Vec<f64> = asked.iter().filter(|(_, has)| *has == has_answer).map(|(chance, _)| *chance).collect();
-        share(all.iter().filter(|chance| **chance >= least).count(), all.len())
+        ratio(all.iter().filter(|chance| **chance >= least).count(), all.len())
     };
     RiskPoint { least, answered: of(true), mistaken: of(false) }
 }
@@ -78,13 +79,9 @@ fn area(asked: &[(f64, bool)]) -> f64 {
     for equal in asked.chunk_by(|a, b| a.0.to_bits() == b.0.to_bits()) {
         seen += equal.len();
         without += equal.iter().filter(|(_, has_answer)| !has_answer).count();
-        sum += share(without, seen) * count(equal.len());
+        sum += ratio(without, seen) * count(equal.len());
     }
     sum / count(asked.len())
-}
-
-fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { count(part) / count(whole) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "questions and chunks are far fewer than 2^52")]

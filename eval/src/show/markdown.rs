@@ -74,10 +74,14 @@ fn verdict(view: &View, text: &mut String) {
     let _ = writeln!(text, "{fence}toml\n{toml}\n{fence}\n");
 }
 
+/// Returns the recommended setting.
+fn advised(report: &Report) -> Option<&Cell> {
+    report.cell(&report.verdict.as_ref()?.advised)
+}
+
 /// Names the questions whose evidence the recommended setting does not hand over in full.
 fn questions(report: &Report, text: &mut String) {
-    let advised = report.verdict.as_ref().and_then(|verdict| report.cell(&verdict.advised));
-    let Some(cell) = advised else { return };
+    let Some(cell) = advised(report) else { return };
     let words = |letter| match letter {
         'p' => Some("a part"),
         'm' => Some("missed"),
@@ -103,8 +107,9 @@ fn questions(report: &Report, text: &mut String) {
 
 /// Says whether the recommended setting knows when the documents have no answer.
 fn chances(report: &Report, text: &mut String) {
-    let advised = report.verdict.as_ref().and_then(|verdict| report.cell(&verdict.advised));
-    let Some(ChanceRecord { reliability, risk, area }) = advised.and_then(|cell| cell.chance.as_ref()) else { return };
+    let Some(ChanceRecord { reliability, risk, area }) = advised(report).and_then(|cell| cell.chance.as_ref()) else {
+        return;
+    };
     let _ = writeln!(
         text,
         "### Questions without an answer\n\nEach question was asked once more without the documents that answer it. Answering \

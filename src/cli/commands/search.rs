@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 /// Returns the best chunks for a query. Warns if none of them is likely to answer it.
 fn found_by(searcher: &Searcher, query: &Query<'_>) -> crate::error::Result<Vec<FoundChunk>> {
     let found = searcher.search(query)?;
-    warn_of_unlikely(searcher, query, found.iter().filter_map(|found| found.chance).reduce(f64::max))?;
+    warn_of_unlikely(searcher, query, FoundChunk::highest_chance(&found))?;
     Ok(found)
 }
 

@@ -45,7 +45,7 @@ pub(super) struct SimilarityScale {
 impl SimilarityScale {
     /// Measures vectors, row after row, of which `own` are the dot products with themselves. Vectors of zeros do not count.
     /// Returns `None` if there are no two different ones. The order of additions is fixed.
-    pub(super) fn of(values: &[f32], dim: usize, own: &[f32]) -> Option<Self> {
+    pub(super) fn of(values: &[f32], dim: usize, own: impl Iterator<Item = f32>) -> Option<Self> {
         let sum_of = |block: &[f32]| {
             let mut sum = vec![0.0; dim];
             for vector in block.chunks_exact(dim) {
@@ -56,10 +56,9 @@ impl SimilarityScale {
         let blocks: Vec<Vec<f64>> = values.par_chunks((dim * BLOCK).max(1)).map(sum_of).collect();
         let sum = (0..dim).map(|at| blocks.iter().map(|block| block[at]).sum::<f64>());
         let all: f64 = sum.map(|sum| sum * sum).sum();
-        let own: Vec<f64> = own.iter().filter(|own| **own > 0.0).map(|own| f64::from(*own)).collect();
-        #[expect(clippy::cast_precision_loss, reason = "rows are far below 2^52")]
-        let count = own.len() as f64;
-        let itself = own.iter().sum::<f64>() / count;
+        let own = own.filter(|own| *own > 0.0).map(f64::from);
+        let (count, squares) = own.fold((0.0, 0.0), |(count, sum), own| (count + 1.0, sum + own));
+        let itself = squares / count;
         // Each of two different chunks stands with the other, both ways.
         let others = (all - itself * count) / (count * (count - 1.0));
         (itself - others > f64::EPSILON).then_some(Self { others, itself })

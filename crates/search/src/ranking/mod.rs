@@ -89,6 +89,13 @@ pub struct FoundChunk {
     pub chance: Option<f64>,
 }
 
+impl FoundChunk {
+    /// Returns the highest chance of some chunks, if any has one.
+    pub fn highest_chance(found: &[Self]) -> Option<f64> {
+        found.iter().filter_map(|found| found.chance).reduce(f64::max)
+    }
+}
+
 /// A ranker of the chunks in a snapshot.
 #[derive(Debug)]
 pub(crate) struct Ranker {

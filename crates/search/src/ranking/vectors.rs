@@ -67,8 +67,7 @@ impl Vectors {
         stored_as.apply(&mut values, dim);
         let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&values, dim, rows, row));
         let around: Vec<Neighbourhood> = around.collect();
-        let own: Vec<f32> = around.iter().map(|around| around.own).collect();
-        let scale = SimilarityScale::of(&values, dim, &own);
+        let scale = SimilarityScale::of(&values, dim, around.iter().map(|around| around.own));
         Ok(Self { dim, values, around, scale })
     }
 

@@ -164,7 +164,7 @@ impl Searcher {
         let pieces = self.pieces(found)?;
         let counter = self.dataset().manifest().spec.encoding().counter();
         let left = RestPieces::new(&pieces, rule.into());
-        let chance = found.iter().filter_map(|found| found.chance).reduce(f64::max);
+        let chance = FoundChunk::highest_chance(found);
         let context = |&budget: &usize| {
             let room = Room { tokens: budget, counter };
             let left = left.clone();
