@@ -349,17 +349,8 @@ impl Tiny {
         } else {
             layers.push(("head.norm.weight".to_owned(), vec![dim]));
         }
-        let base = match self.family {
-            "bert" | "jina" => "bert.",
-            "distilbert" => "distilbert.",
-            "modernbert" => "model.",
-            "mpnet" => "mpnet.",
-            _ => "roberta.",
-        };
-        let mut tensors = self.tensors();
-        for (name, ..) in &mut tensors {
-            name.insert_str(0, base);
-        }
+        let base = self.base();
+        let mut tensors = self.tensors_of_larger();
         for (name, shape) in layers {
             let count = shape.iter().product();
             let start = if name == "head.norm.weight" { 1.0 } else { 0.0 };
@@ -370,6 +361,124 @@ impl Tiny {
             tensors.push((name, shape, made));
         }
         save(&tensors, folder);
+    }
+}
+
+/// How the questions of an invented sparse model are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparseQueries {
+    /// By the network.
+    Network,
+    /// By weights in a tensor.
+    Table,
+    /// By weights in a file by token.
+    Words,
+}
+
+impl Tiny {
+    /// Writes a folder with the network and a language-model head, as sentence-transformers saves a sparse model.
+    /// `pooling` is its strategy and its activation.
+    pub fn write_sparse(&self, folder: &Path, pooling: [&str; 2], queries: SparseQueries) {
+        self.write(folder);
+        std::fs::remove_dir_all(folder.join("1_Pooling")).unwrap();
+        let module = |name: &str| format!("sentence_transformers.sparse_encoder.models.{name}");
+        let listed = |index: usize, path: &str, name: &str| json!({"idx": index, "name": index.to_string(), "path": path, "type": module(name)});
+        let at = if queries == SparseQueries::Network { "1_SpladePooling" } else { "document_1_SpladePooling" };
+        let modules = if queries == SparseQueries::Network {
+            json!([listed(0, "", "MLMTransformer"), listed(1, at, "SpladePooling")])
+        } else {
+            let table = "query_0_SparseStaticEmbedding";
+            let router = json!({
+                "types": {table: module("SparseStaticEmbedding"), "": module("MLMTransformer"), at: module("SpladePooling")},
+                "structure": {"document": ["", at], "query": [table]},
+                "parameters": {"default_route": "document", "allow_empty_key": true},
+            });
+            write(folder, "router_config.json", router.to_string().as_bytes());
+            self.write_weights_of_words(&folder.join(table), queries);
+            json!([{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Router"}])
+        };
+        write(folder, "modules.json", modules.to_string().as_bytes());
+        let about = json!({"model_type": "SparseEncoder", "prompts": {"query": "", "document": ""},
+                           "default_prompt_name": null, "similarity_fn_name": "dot"});
+        write(folder, "config_sentence_transformers.json", about.to_string().as_bytes());
+        let [strategy, activation] = pooling;
+        let pooling = json!({"pooling_strategy": strategy, "activation_function": activation,
+                             "word_embedding_dimension": VOCABULARY.len()});
+        write(folder, &format!("{at}/config.json"), pooling.to_string().as_bytes());
+        write(folder, "tokenizer_config.json", self.tokenizer_config().to_string().as_bytes());
+        let (dim, words) = (self.hidden, VOCABULARY.len());
+        let [dense, norm, bias] = match self.family {
+            "bert" => {
+                ["cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"]
+            }
+            "distilbert" => ["vocab_transform", "vocab_layer_norm", "vocab_projector.bias"],
+            "modernbert" => ["head.dense", "head.norm", "decoder.bias"],
+            _ => ["lm_head.dense", "lm_head.layer_norm", "lm_head.bias"],
+        };
+        let mut layers = vec![
+            (format!("{dense}.weight"), "head", vec![dim, dim], 0.0),
+            (format!("{norm}.weight"), "head.norm.weight", vec![dim], 1.0),
+            (bias.to_owned(), "tokens", vec![words], 0.0),
+        ];
+        if self.family != "modernbert" {
+            layers.push((format!("{dense}.bias"), "head.bias", vec![dim], 0.0));
+            layers.push((format!("{norm}.bias"), "head.norm.bias", vec![dim], 0.0));
+        }
+        let mut tensors = self.tensors_of_larger();
+        tensors.extend(layers.into_iter().map(|(name, purpose, shape, base)| {
+            let count = shape.iter().product();
+            (name, shape, values(purpose, count, base))
+        }));
+        save(&tensors, folder);
+    }
+
+    /// Writes the weights that each word of a question has.
+    fn write_weights_of_words(&self, folder: &Path, queries: SparseQueries) {
+        let tokenizer = std::fs::read(folder.parent().unwrap().join("tokenizer.json")).unwrap();
+        write(folder, "tokenizer.json", &tokenizer);
+        write(folder, "tokenizer_config.json", self.tokenizer_config().to_string().as_bytes());
+        let weights: Vec<f32> =
+            (0..VOCABULARY.len()).map(|token| if token < 4 { 0.0 } else { token as f32 / 8.0 }).collect();
+        if queries == SparseQueries::Table {
+            write(folder, "config.json", b"{\"frozen\": true}");
+            save(&vec![("weight".to_owned(), vec![weights.len()], weights)], folder);
+        } else {
+            write(folder, "config.json", b"{\"frozen\": true, \"path\": \"idf.json\"}");
+            let by_word: serde_json::Map<String, Value> = VOCABULARY
+                .iter()
+                .zip(weights)
+                .skip(4)
+                .map(|(word, weight)| ((*word).to_owned(), json!(weight)))
+                .collect();
+            write(folder, "idf.json", Value::Object(by_word).to_string().as_bytes());
+        }
+    }
+
+    fn tokenizer_config(&self) -> Value {
+        json!({
+            "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": self.max_tokens, "pad_token": "[PAD]",
+            "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]",
+        })
+    }
+
+    /// Returns the prefix of the network's tensors in files of larger models.
+    fn base(&self) -> &'static str {
+        match self.family {
+            "bert" | "jina" => "bert.",
+            "distilbert" => "distilbert.",
+            "modernbert" => "model.",
+            "mpnet" => "mpnet.",
+            _ => "roberta.",
+        }
+    }
+
+    /// Returns the network's tensors with that prefix.
+    fn tensors_of_larger(&self) -> Tensors {
+        let mut tensors = self.tensors();
+        for (name, ..) in &mut tensors {
+            name.insert_str(0, self.base());
+        }
+        tensors
     }
 }
 

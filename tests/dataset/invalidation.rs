@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, tree, write};
-use crate::tiny::{TINY_DIM, Tiny};
+use crate::tiny::{SparseQueries, TINY_DIM, Tiny};
 
 /// Returns what the definition of each setting says.
 fn promised() -> BTreeMap<String, Rebuild> {
@@ -24,7 +24,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 80] = [
+const CHANGES: [(&str, &str, &str); 83] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -66,6 +66,7 @@ const CHANGES: [(&str, &str, &str); 80] = [
     ("[embedding] dimensions", "[embedding]\nmodel = '../tiny'\nforce_dimensions = true", "8"),
     ("[embedding] force_dimensions", "", "true"),
     ("[embedding] query_model", "[embedding]\nmodel = '../tiny'", "'../pair'"),
+    ("[embedding] sparse_model", "[embedding]\nmodel = '../tiny'", "'../sparse'"),
     ("[embedding] cpu_isa", "[embedding]\nmodel = '../tiny'\nprecision = 'f32'", "'portable'"),
     ("[embedding] batch_tokens", "[embedding]\nmodel = '../tiny'", "16"),
     ("[embedding] deny_truncation", "", "true"),
@@ -88,6 +89,8 @@ const CHANGES: [(&str, &str, &str); 80] = [
     ("[search] aliases_weight", "", "7"),
     ("[search] fusion", "", "'rrf'"),
     ("[search] vector_share", "", "0.7"),
+    ("[search] sparse_share", "", "0.7"),
+    ("[search] sparse_weight", "", "7"),
     ("[search] document_weight", "", "7"),
     ("[search] neighbour_weight", "", "7"),
     ("[search] language", "", "'en'"),
@@ -144,6 +147,11 @@ fn corpus() -> TempDir {
     crate::common::tiny_model(&home.path().join("tiny"));
     Tiny { inner: 40, layers: 1, max_tokens: 12, ..Tiny::new("bert", 32, 2) }.write(&home.path().join("other"));
     Tiny { layers: 1, ..Tiny::new("bert", TINY_DIM, 4) }.write(&home.path().join("pair"));
+    Tiny { layers: 1, ..Tiny::new("bert", 32, 2) }.write_sparse(
+        &home.path().join("sparse"),
+        ["max", "relu"],
+        SparseQueries::Table,
+    );
     home
 }
 
@@ -280,6 +288,11 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Re
         }
         Rebuild::Files => all_kept && kept_files == 0 && old.texts == new.texts,
         Rebuild::Chunks => (embedded, cached, kept) == (new_texts.len() - shared, shared, 0) && kept_files == 0,
+        // The vectors of the model itself are in the cache.
+        Rebuild::Vectors if setting == "[embedding] sparse_model" => {
+            let same = report["texts_cached"] == first["texts_embedded"] && old.texts == new.texts;
+            same && cached > 0 && (embedded, kept, kept_files) == (0, 0, 0)
+        }
         Rebuild::Vectors => {
             let again = report["texts_embedded"] == first["texts_embedded"];
             again && embedded > 0 && (cached, kept, kept_files) == (0, 0, 0) && old.texts == new.texts

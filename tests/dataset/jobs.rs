@@ -178,7 +178,7 @@ pub fn whole(out: &Path) -> Result<Manifest, String> {
             [Table::Chunks, Table::Documents, Table::Edges].into_iter().find(|table| table.name() == file.table);
         let rows = match table {
             Some(table) => {
-                let schema = table.schema(&manifest.representations());
+                let schema = manifest.schema(table);
                 let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
                 let batches = dataset.read(file, &columns, None).map_err(|error| error.to_string())?;
                 let rows = batches.map(|batch| batch.map(|batch| batch.num_rows()));

@@ -284,7 +284,7 @@ fn the_card_names_the_tables_and_describes_every_column() {
     assert!(card.contains("- config_name: documents\n  data_files: data/documents/*.parquet\n"));
     assert!(card.contains("- config_name: edges\n  data_files: data/edges/*.parquet\n"));
     for table in Table::ALL {
-        let schema = table.schema(&Representation::all(64, EmbeddingType::F32));
+        let schema = table.schema(&Representation::all(64, EmbeddingType::F32), false);
         for field in schema.fields() {
             let words = describe(table, field.name()).unwrap_or_else(|| panic!("{} is not described", field.name()));
             assert!(card.contains(&format!("| `{}` |", field.name())) && card.contains(words));

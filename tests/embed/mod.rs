@@ -15,6 +15,7 @@
 //! | `modules` | What do poolings and other modules after a network do? |
 //! | `networks` | Does every family of networks compute what its authors compute? |
 //! | `rerank` | Are the scores of rerankers those of their authors? |
+//! | `sparse` | Are sparse vectors those of their authors? |
 //! | `static_models` | Are vectors of static models those of their authors? |
 
 mod asymmetric;
@@ -28,4 +29,5 @@ mod late_pooling;
 mod modules;
 mod networks;
 mod rerank;
+mod sparse;
 mod static_models;

@@ -44,6 +44,7 @@ impl Coarse {
             fingerprint: "coarse".to_owned(),
             arithmetic: String::new(),
             query: None,
+            sparse: None,
         })
     }
 

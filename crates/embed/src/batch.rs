@@ -23,8 +23,9 @@ use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Batching, Embedder, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
 use crate::late::{Reading, WantedChunk, WindowPart};
+use crate::sparse::SparseVector;
 use crate::split::{bucket, pack, split};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
@@ -38,6 +39,9 @@ const ENTRY_BYTES: usize = 160;
 
 /// Maximum number of texts whose tokenization is remembered.
 const TOKENIZED: usize = 1 << 14;
+
+/// Number of tokens that a sparse model reads at once.
+const BATCH_TOKENS: usize = 384;
 
 /// Number of texts that a thread processes at once when vectors are not remembered.
 const TOGETHER: usize = 64;
@@ -86,6 +90,15 @@ pub struct EmbeddingResult {
     pub tokens_read: usize,
     /// Maximum number of tokens read per text; longer texts were truncated.
     pub max_tokens: usize,
+}
+
+/// The sparse vectors of texts, in the order of the texts.
+#[derive(Debug, Default)]
+pub struct SparseResult {
+    /// A vector for each text.
+    pub vectors: Vec<SparseVector>,
+    /// For each text, whether the model read only its beginning.
+    pub truncated: Vec<bool>,
 }
 
 /// Returns how many vectors fit in this many bytes.
@@ -368,6 +381,57 @@ impl<'a> Batcher<'a> {
             tokens_read: order.iter().map(len).sum(),
             max_tokens: usize::MAX,
         })
+    }
+
+    /// Returns the sparse vectors of texts, in their order, with the number of tokens of each before truncation; `None` if
+    /// there is no sparse model. `progress` is called as by [`embed`](Self::embed).
+    ///
+    /// # Errors
+    /// The errors of [`embed`](Self::embed).
+    pub fn sparse(
+        &self,
+        texts: &[String],
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Option<SparseResult>> {
+        let Some(model) = self.embedder.sparse() else { return Ok(None) };
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) };
+        let encode = |text: &String| {
+            go_on()?;
+            let encoded = model.encode(text)?;
+            Ok((hash_ids(&encoded.ids), encoded))
+        };
+        let encoded = texts.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
+        let mut vectors: HashMap<Hash, SparseVector> = HashMap::new();
+        let space = self.cache.map(|(cache, _)| (cache, Space::of_sparse(model.info())));
+        let mut unknown: Vec<&(Hash, EncodedText)> = encoded.iter().collect();
+        unknown.sort_by(|(a, x), (b, y)| y.ids.len().cmp(&x.ids.len()).then_with(|| a.as_bytes().cmp(b.as_bytes())));
+        unknown.dedup_by_key(|(hash, _)| *hash);
+        if let Some((cache, space)) = &space {
+            let hashes: Vec<Hash> = unknown.iter().map(|(hash, _)| *hash).collect();
+            let found = hashes.iter().zip(cache.get(space, &hashes));
+            vectors.extend(found.filter_map(|(&hash, floats)| Some((hash, SparseVector::from_floats(&floats?)))));
+            unknown.retain(|(hash, _)| !vectors.contains_key(hash));
+        }
+        let batches = split(&unknown, BATCH_TOKENS, true, |(_, encoded)| encoded.ids.len());
+        let run = |batch: &&[&(Hash, EncodedText)]| {
+            go_on()?;
+            let ids: Vec<&[u32]> = batch.iter().map(|(_, encoded)| encoded.ids.as_slice()).collect();
+            let vectors = model.embed(&ids)?;
+            if let Some((cache, space)) = &space {
+                let floats: Vec<Vec<f32>> = vectors.iter().map(SparseVector::to_floats).collect();
+                cache.put(space, batch.iter().map(|(hash, _)| *hash).zip(floats.iter().map(Vec::as_slice)));
+            }
+            progress(0, ids.iter().map(|ids| ids.len()).sum());
+            Ok(vectors)
+        };
+        let computed = batches.par_iter().with_max_len(1).map(run).collect::<Result<Vec<_>>>()?;
+        vectors.extend(unknown.iter().map(|(hash, _)| *hash).zip(computed.into_iter().flatten()));
+        let most = model.info().max_tokens;
+        Ok(Some(SparseResult {
+            truncated: encoded.iter().map(|(_, encoded)| encoded.n_tokens > most).collect(),
+            vectors: encoded.iter().map(|(hash, _)| vectors.get(hash).cloned().unwrap_or_default()).collect(),
+        }))
     }
 
     /// Runs each batch and returns the results in order.

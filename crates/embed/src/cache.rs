@@ -23,6 +23,7 @@ use chunkmill_base::safely;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use crate::embedder::Embedder;
+use crate::sparse::SparseModel;
 
 /// Default size limit in bytes on disk.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
@@ -59,7 +60,8 @@ const HASH: usize = 16;
 #[derive(Debug, Clone, Copy)]
 pub struct Space {
     key: [u8; 32],
-    dim: usize,
+    /// Number of values of a vector, if all have the same.
+    dim: Option<usize>,
 }
 
 impl Space {
@@ -68,8 +70,23 @@ impl Space {
     #[must_use]
     pub fn of(embedder: &dyn Embedder) -> Self {
         let info = embedder.info();
-        let parts = [env!("CARGO_PKG_VERSION"), &info.fingerprint, &info.arithmetic, &info.dim.to_string()];
-        Self { key: *blake3::hash(parts.join("\n").as_bytes()).as_bytes(), dim: info.dim }
+        Self::new(&info.fingerprint, &info.arithmetic, Some(info.dim))
+    }
+
+    /// Returns the space of a model's sparse vectors, whose tokens and weights are stored one after the other.
+    pub(crate) fn of_sparse(model: &SparseModel) -> Self {
+        Self::new(&model.fingerprint, &model.arithmetic, None)
+    }
+
+    fn new(fingerprint: &str, arithmetic: &str, dim: Option<usize>) -> Self {
+        let of_vector = dim.map_or("sparse".to_owned(), |dim| dim.to_string());
+        let parts = [env!("CARGO_PKG_VERSION"), fingerprint, arithmetic, &of_vector];
+        Self { key: *blake3::hash(parts.join("\n").as_bytes()).as_bytes(), dim }
+    }
+
+    /// Returns whether this can be a vector of the space.
+    fn has(&self, vector: &[f32]) -> bool {
+        self.dim.map_or(vector.len().is_multiple_of(2), |dim| vector.len() == dim) && is_finite(vector)
     }
 
     fn key(&self, text: &Hash) -> Hash {
@@ -147,7 +164,7 @@ impl Cache {
             let mut pending = lock(&shared.pending);
             for ((key, found), vector) in keys.iter().zip(found).zip(vectors) {
                 let Some(found) = found else { continue };
-                *vector = decode(key, &found.blob, space.dim);
+                *vector = decode(key, &found.blob, space);
                 if vector.is_none() {
                     damaged = true;
                     pending.damaged.push(*key);
@@ -166,7 +183,7 @@ impl Cache {
     /// Adds vectors of texts, by the hash of what the model read of each.
     pub fn put<'v>(&self, space: &Space, vectors: impl Iterator<Item = (Hash, &'v [f32])>) {
         let shared = &*self.shared;
-        let rows = vectors.filter(|(_, vector)| vector.len() == space.dim && is_finite(vector));
+        let rows = vectors.filter(|(_, vector)| space.has(vector));
         let rows: Vec<(Hash, Vec<u8>)> = rows.map(|(text, vector)| encode(space.key(&text), vector)).collect();
         let mut pending = lock(&shared.pending);
         pending.bytes += rows.iter().map(|(_, blob)| blob.len()).sum::<usize>();
@@ -554,14 +571,14 @@ fn encode(key: Hash, vector: &[f32]) -> (Hash, Vec<u8>) {
 }
 
 /// Decodes the vector of a row, if it is intact.
-fn decode(key: &Hash, blob: &[u8], dim: usize) -> Option<Vec<f32>> {
+fn decode(key: &Hash, blob: &[u8], space: &Space) -> Option<Vec<f32>> {
     let (sum, values) = blob.split_at_checked(HASH)?;
     if checksum(key, values).as_bytes()[..HASH] != *sum {
         return None;
     }
     let (values, rest) = values.as_chunks();
     let vector: Vec<f32> = values.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-    (rest.is_empty() && vector.len() == dim && is_finite(&vector)).then_some(vector)
+    (rest.is_empty() && space.has(&vector)).then_some(vector)
 }
 
 fn checksum(key: &Hash, values: &[u8]) -> Hash {

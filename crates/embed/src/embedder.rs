@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::Engine;
 use crate::kernel::Precision;
 use crate::late::TokenEmbedder;
+use crate::sparse::{SparseEmbedder, SparseModel, SparseVector};
 
 /// The role of a text. Some models use different prompts for queries and documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,11 @@ pub trait Embedder: Send + Sync {
 
     /// Returns the embedder for queries, if it is a different one.
     fn queries(&self) -> Option<&dyn Embedder> {
+        None
+    }
+
+    /// Returns the sparse model that is used next to this one, if there is one.
+    fn sparse(&self) -> Option<&dyn SparseEmbedder> {
         None
     }
 
@@ -153,6 +159,8 @@ pub struct ModelInfo {
     pub arithmetic: String,
     /// The model for queries, if it is a different one.
     pub query: Option<QueryModel>,
+    /// The sparse model next to it, if there is one.
+    pub sparse: Option<SparseModel>,
 }
 
 /// A dataset's record of the model for queries, if documents use a different one.
@@ -171,9 +179,15 @@ pub struct QueryModel {
 }
 
 impl ModelInfo {
-    /// Returns whether both models produce the same vectors, to the last bit.
+    /// Returns whether both models produce the same vectors of documents, to the last bit, the sparse ones included.
     pub fn computes_as(&self, other: &Self) -> bool {
-        self.fingerprint == other.fingerprint && self.arithmetic == other.arithmetic
+        self.identity() == other.identity()
+    }
+
+    /// Returns everything that identifies the vectors of documents, to the last bit.
+    pub fn identity(&self) -> Vec<&str> {
+        let sparse = self.sparse.iter().flat_map(|sparse| [&sparse.fingerprint, &sparse.arithmetic]);
+        [&self.fingerprint, &self.arithmetic].into_iter().chain(sparse).map(String::as_str).collect()
     }
 }
 
@@ -192,6 +206,14 @@ pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
         );
     }
     Ok(vector)
+}
+
+/// Returns the sparse vector of a question; `None` without a sparse model.
+///
+/// # Errors
+/// [`Error::Embed`] from the sparse model.
+pub fn sparse_query(embedder: &dyn Embedder, question: &str) -> Result<Option<SparseVector>> {
+    embedder.sparse().map(|sparse| sparse.query(question)).transpose()
 }
 
 /// Flag of a chunk whose vector is all zeros.

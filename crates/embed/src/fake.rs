@@ -41,6 +41,7 @@ impl Fake {
                 // A few sums of small numbers are the same everywhere.
                 arithmetic: String::new(),
                 query: None,
+                sparse: None,
             },
         }
     }

@@ -28,12 +28,13 @@
 //! | [`known`] | Which models do we recommend? |
 //! | [`model_ref`] | Which model does a name mean, and where are its files? |
 //! | `rerank` | How well does a passage answer a question? → `Reranker` |
+//! | `sparse` | How much is a text about each token of a vocabulary? → `SparseEmbedder` |
 //! | `split` | Which sorted texts fit one batch? |
 //! | `fake` | An embedder for tests and dry runs |
 //! | `static_model` | An embedder that looks vectors up in a table |
-//! | `cpu` | An embedder and a reranker of our own, for the most common networks |
+//! | `cpu` | An embedder, a reranker and a sparse embedder of our own, for the most common networks |
 //! | `candle` | An embedder for other networks and for GPUs. Only with the feature `candle` |
-//! | `pair` | An embedder that has another one for questions |
+//! | `models` | An embedder that has another one for questions, or a sparse one |
 //! | [`cache`] | Which vectors are known already? |
 //! | [`batch`] | Which texts are computed together? → `Batcher` |
 //! | `load` | Which embedder runs a model? |
@@ -80,6 +81,8 @@ pub mod model_ref;
 
 mod rerank;
 
+mod sparse;
+
 mod split;
 
 mod fake;
@@ -90,7 +93,7 @@ mod cpu;
 #[cfg(feature = "candle")]
 mod candle;
 
-mod pair;
+mod models;
 
 pub mod cache;
 
@@ -99,14 +102,18 @@ pub mod batch;
 mod load;
 
 pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
-pub use batch::{Batcher, EmbeddingResult};
+pub use batch::{Batcher, EmbeddingResult, SparseResult};
 pub use cache::Cache;
 pub use embedder::{
     Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero,
-    query,
+    query, sparse_query,
 };
 pub use kernel::{Isa, Precision};
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
-pub use load::{ModelFiles, explain, load, load_counter, load_pair, load_reranker, pull, pull_reranker};
+pub use load::{
+    ModelFiles, explain, load, load_counter, load_pair, load_reranker, load_sparse, load_sparse_queries, pull,
+    pull_reranker, pull_sparse, with_sparse,
+};
 pub use representation::{EmbeddingType, Representation};
 pub use rerank::Reranker;
+pub use sparse::{SPARSE_TRUNCATED, SparseEmbedder, SparseModel, SparseVector};

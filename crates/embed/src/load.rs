@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::backend::{Backend, Device, Engine};
+use crate::backend::{Backend, Device, Engine, PrecisionSetting};
 use crate::embedder::Embedder;
 use crate::folder::Folder;
 use crate::model_ref::{self, ModelRef};
 use crate::modules::Module;
 use crate::rerank::{self, Reranker};
-use crate::{cpu, fake, model, pair, static_model};
+use crate::sparse::{self, QueryWeights, QuestionsOnly, SparseEmbedder, SparseModel, SparseSettings};
+use crate::{cpu, fake, model, models, static_model};
 
 /// Loads a model and checks every file before anything is computed.
 ///
@@ -31,7 +32,7 @@ pub fn load(backend: impl Into<Backend>, model: &ModelRef) -> Result<Box<dyn Emb
     let documents = load_route(folder, &routes.document, backend)?;
     match queries {
         None => Ok(documents),
-        Some(queries) => Ok(Box::new(pair::Pair::new(documents, queries, false)?)),
+        Some(queries) => Ok(Box::new(models::Models::pair(documents, queries, false)?)),
     }
 }
 
@@ -46,7 +47,7 @@ pub fn load_pair(
     query_model: &ModelRef,
 ) -> Result<Box<dyn Embedder>> {
     let (documents, queries) = (load(backend, model)?, load(query, query_model)?);
-    Ok(Box::new(pair::Pair::new(documents, queries, true)?))
+    Ok(Box::new(models::Models::pair(documents, queries, true)?))
 }
 
 /// The implementation that runs a model.
@@ -133,6 +134,50 @@ pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reran
     Ok(Box::new(cpu::cross::CrossEncoder::load(folder, settings, plan)?))
 }
 
+/// Loads a sparse model. It runs on the CPU, with the built-in encoder.
+///
+/// # Errors
+/// [`Model`](chunkmill_base::error::Error::Model) if it cannot be found or is not a sparse model;
+/// [`Setting`](chunkmill_base::error::Error::Setting) if the backend cannot run here.
+pub fn load_sparse(backend: Backend, model: &ModelRef) -> Result<Box<dyn SparseEmbedder>> {
+    let mut folder = model_ref::locate_sparse(model)?;
+    let settings = SparseSettings::read(&mut folder)?;
+    let backend = Backend { device: Device::Cpu, dimensions: None, ..backend };
+    let input = &settings.input;
+    let plan = cpu::Plan::new(&input.config, input.tokenizer.max_tokens(), backend).map_err(|problem| {
+        folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use another sparse model")
+    })?;
+    Ok(Box::new(cpu::splade::Splade::load(folder, settings, plan)?))
+}
+
+/// Loads the sparse model that a dataset records, for questions. If they have weights of their own, no network is read.
+///
+/// # Errors
+/// The errors of [`load_sparse`]; [`Model`](chunkmill_base::error::Error::Model) if it is another model.
+pub fn load_sparse_queries(
+    backend: Backend,
+    model: &ModelRef,
+    recorded: &SparseModel,
+) -> Result<Box<dyn SparseEmbedder>> {
+    let folder = model_ref::locate_sparse(model)?;
+    if let Some(questions) = QuestionsOnly::load(folder.clone(), recorded)? {
+        return Ok(Box::new(questions));
+    }
+    let backend = Backend { precision: PrecisionSetting::Fixed(recorded.precision), ..backend };
+    let model = load_sparse(backend, model)?;
+    let found = &model.info().fingerprint;
+    if *found == recorded.fingerprint {
+        Ok(model)
+    } else {
+        Err(sparse::differs(&folder, recorded, &format!("its own fingerprint is {found}")))
+    }
+}
+
+/// Adds a sparse model to an embedder.
+pub fn with_sparse(embedder: Box<dyn Embedder>, sparse: Box<dyn SparseEmbedder>) -> Box<dyn Embedder> {
+    Box::new(models::Models::with_sparse(embedder, sparse))
+}
+
 /// Loads only a model's tokenizer, to count in the unit `model`.
 ///
 /// # Errors
@@ -196,4 +241,18 @@ pub fn pull_reranker(model: &ModelRef) -> Result<ModelFiles> {
     let settings = rerank::RerankerSettings::read(&mut folder)?;
     settings.check_weights(&mut folder)?;
     Ok(ModelFiles::new(&folder, &settings.model_type, settings.tokenizer.max_tokens()))
+}
+
+/// Does the same as [`pull`] for a sparse model.
+///
+/// # Errors
+/// The errors of [`load_sparse`].
+pub fn pull_sparse(model: &ModelRef) -> Result<ModelFiles> {
+    let mut folder = model_ref::locate_sparse(model)?;
+    let settings = SparseSettings::read(&mut folder)?;
+    folder.weights(&settings.network)?;
+    if let Some(query) = &settings.query {
+        QueryWeights::read(&mut folder, query)?;
+    }
+    Ok(ModelFiles::new(&folder, &settings.input.model_type, settings.input.tokenizer.max_tokens()))
 }

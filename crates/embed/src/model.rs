@@ -48,6 +48,17 @@ pub struct Settings {
     pub matryoshka: Vec<usize>,
 }
 
+/// The configuration of the first module, which reads texts.
+pub(super) struct InputSettings {
+    /// Type of network, or `static` for a table.
+    pub(super) model_type: String,
+    /// The network's unparsed `config.json`; empty if there is none.
+    pub(super) config: Vec<u8>,
+    pub(super) tokenizer: ModelTokenizer,
+    /// Lengths to which vectors may be cut, according to `config.json`.
+    matryoshka: Vec<usize>,
+}
+
 /// Model type of a table of vectors.
 const STATIC: &str = "static";
 
@@ -103,65 +114,35 @@ impl PromptConfig {
     }
 }
 
-impl Settings {
-    /// Reads everything but the weights, for the modules that read documents.
+impl InputSettings {
+    /// Reads the configuration of a module of a folder.
     ///
     /// # Errors
-    /// [`Error::Model`] if a file is missing, is not the pinned file, or asks for something that chunkmill cannot
-    /// compute; nothing is ever computed differently from what the folder says.
-    pub fn read(folder: &mut Folder) -> Result<Self> {
-        let routes = folder.routes()?;
-        Self::of(folder, &routes.document)
+    /// [`Error::Model`] if a file is missing or damaged.
+    pub(super) fn read(folder: &mut Folder, module: &Module) -> Result<Self> {
+        let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
+        Self::of(folder, module, &prompts)
     }
 
-    /// Reads the same for these modules.
-    pub(super) fn of(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
-        let mut head = Head::read(folder, modules)?;
-        let Some(network) = modules.first().cloned() else {
-            return Err(folder.error("modules.json is empty", "pull the model again"));
-        };
-        let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
-        match prompts.similarity_fn_name.as_deref().unwrap_or(COSINE) {
-            // Search and most stores compare by dot product, which equals the cosine for vectors of length 1.
-            COSINE => head.normalize(),
-            "dot" => {}
-            // For vectors of length 1, Euclidean distance produces the same order, and Manhattan distance nearly the
-            // same.
-            _ if head.normalizes() => {}
-            other => {
-                let problem = format!("config_sentence_transformers.json asks for the similarity `{other}`");
-                return Err(folder.error(problem, "use a model that is compared by `cosine` or `dot`"));
+    fn of(folder: &mut Folder, module: &Module, prompts: &PromptConfig) -> Result<Self> {
+        let name = module.file("config.json");
+        let (model_type, config, rules, matryoshka) = match module.kind() {
+            "StaticEmbedding" => (STATIC.to_owned(), Vec::new(), Self::of_table(folder, &name, prompts)?, None),
+            "SparseStaticEmbedding" => {
+                let rules = Rules { special: false, ..prompts.rules(NO_LIMIT) };
+                (STATIC.to_owned(), Vec::new(), rules, None)
             }
-        }
-        let is_static = network.kind() == "StaticEmbedding";
-        let name = network.file("config.json");
-        let (model_type, config, rules, matryoshka) = if is_static {
-            let rules = Self::of_table(folder, &name, &prompts)?;
-            (STATIC.to_owned(), Vec::new(), rules, None)
-        } else {
-            let config = folder.read(&name)?;
-            let described: Config = folder.json(&name, &config)?;
-            let rules = Self::of_network(folder, &network, &described, &prompts)?;
-            (described.model_type, config, rules, described.matryoshka_dimensions)
+            _ => {
+                let config = folder.read(&name)?;
+                let described: Config = folder.json(&name, &config)?;
+                let rules = Self::of_network(folder, module, &described, prompts)?;
+                (described.model_type, config, rules, described.matryoshka_dimensions)
+            }
         };
-        let bytes = folder.read(&network.file("tokenizer.json"))?;
+        let bytes = folder.read(&module.file("tokenizer.json"))?;
         let tokenizer = ModelTokenizer::new(&bytes, rules)
             .map_err(|problem| folder.error(problem, "the file is damaged or too new"))?;
-        let matryoshka = matryoshka.unwrap_or_default();
-        Ok(Self { model_type, config, network, head, tokenizer, matryoshka })
-    }
-
-    /// Returns whether the model is a table of vectors.
-    pub(super) fn is_static(&self) -> bool {
-        self.model_type == STATIC
-    }
-
-    /// Reads the weights only to hash and check them.
-    ///
-    /// # Errors
-    /// [`Error::Model`] if they are missing, a pickle, or not the pinned weights.
-    pub fn check_weights(&self, folder: &mut Folder) -> Result<()> {
-        folder.weights(&self.network).map(drop)
+        Ok(Self { model_type, config, tokenizer, matryoshka: matryoshka.unwrap_or_default() })
     }
 
     /// Reads the tokenizer rules of a network from its files.
@@ -192,6 +173,55 @@ impl Settings {
         };
         Ok(Rules { special: false, known_only, ..prompts.rules(max_tokens) })
     }
+}
+
+impl Settings {
+    /// Reads everything but the weights, for the modules that read documents.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if a file is missing, is not the pinned file, or asks for something that chunkmill cannot
+    /// compute; nothing is ever computed differently from what the folder says.
+    pub fn read(folder: &mut Folder) -> Result<Self> {
+        let routes = folder.routes()?;
+        Self::of(folder, &routes.document)
+    }
+
+    /// Reads the same for these modules.
+    pub(super) fn of(folder: &mut Folder, modules: &[Module]) -> Result<Self> {
+        let mut head = Head::read(folder, modules)?;
+        let Some(network) = modules.first().cloned() else {
+            return Err(folder.error("modules.json is empty", "pull the model again"));
+        };
+        let prompts: PromptConfig = folder.optional("config_sentence_transformers.json")?;
+        match prompts.similarity_fn_name.as_deref().unwrap_or(COSINE) {
+            // Search and most stores compare by dot product, which equals the cosine for vectors of length 1.
+            COSINE => head.normalize(),
+            "dot" => {}
+            // For vectors of length 1, Euclidean distance produces the same order, and Manhattan distance nearly the
+            // same.
+            _ if head.normalizes() => {}
+            other => {
+                let problem = format!("config_sentence_transformers.json asks for the similarity `{other}`");
+                return Err(folder.error(problem, "use a model that is compared by `cosine` or `dot`"));
+            }
+        }
+        let InputSettings { model_type, config, tokenizer, matryoshka } =
+            InputSettings::of(folder, &network, &prompts)?;
+        Ok(Self { model_type, config, network, head, tokenizer, matryoshka })
+    }
+
+    /// Returns whether the model is a table of vectors.
+    pub(super) fn is_static(&self) -> bool {
+        self.model_type == STATIC
+    }
+
+    /// Reads the weights only to hash and check them.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if they are missing, a pickle, or not the pinned weights.
+    pub fn check_weights(&self, folder: &mut Folder) -> Result<()> {
+        folder.weights(&self.network).map(drop)
+    }
 
     /// Returns the record of the folder's model as it is run here: everything that determines the vectors.
     pub(super) fn info(
@@ -220,6 +250,7 @@ impl Settings {
             fingerprint: blake3::hash(text.as_bytes()).to_hex()[..16].to_owned(),
             arithmetic,
             query: None,
+            sparse: None,
         }
     }
 

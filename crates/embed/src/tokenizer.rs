@@ -98,6 +98,16 @@ impl ModelTokenizer {
         self.rules.max_tokens
     }
 
+    /// Returns the number of token ids.
+    pub(super) fn vocabulary(&self) -> usize {
+        self.tokenizer.get_vocab_size(true)
+    }
+
+    /// Returns the id of a token.
+    pub(super) fn id_of(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
     /// Returns the prompts, the limit and the case rule as part of a fingerprint.
     pub(super) fn rules(&self) -> String {
         let Rules { max_tokens, lower_case, query_prompt, document_prompt, .. } = &self.rules;

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, ListArray, ListBuilder, StringBuilder};
+use arrow::array::{Array, AsArray, Float32Array, ListArray, ListBuilder, StringBuilder, StructArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use chunkmill::dataset::Check;
+use chunkmill::dataset::{Check, SPARSE, sparse_vectors};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
 use super::{SETTINGS, Victim, check, corpus, index, put, text, with};
 use crate::common::{run, tree, write};
+use crate::tiny::{SparseQueries, Tiny};
 
 /// A name, a function that damages a copy of a dataset, the file, the kind of finding, and part of the expected
 /// message.
@@ -842,4 +844,48 @@ fn vectors_of_uneven_length_are_found() {
         found.iter().any(|f| f.check == Check::Vector && f.problem.contains("do not have 64 values")),
         "{found:#?}"
     );
+}
+
+#[test]
+fn sparse_vectors_have_tokens_of_the_vocabulary_in_order_each_with_a_weight() {
+    let home = corpus();
+    let sparse = home.path().join("sparse");
+    Tiny { layers: 1, ..Tiny::new("bert", 48, 3) }.write_sparse(&sparse, ["max", "relu"], SparseQueries::Table);
+    // Token and weight of the first two entries of a row.
+    type Edit = fn(&mut [(u32, f32)]);
+    let damages: [(Edit, &str); 3] = [
+        (|entries| entries.swap(0, 1), "tokens of its sparse vector are not in order"),
+        (|entries| entries[0].1 = 0.0, "has a token without a weight"),
+        (|entries| entries[1].0 = 16, "has a token that the model does not have"),
+    ];
+    for (at, (edit, said)) in damages.into_iter().enumerate() {
+        let name = format!("out{at}");
+        let args = [&SETTINGS[..], &["--sparse-model", "sparse"]].concat();
+        index(home.path(), &name, &args);
+        let victim = Victim { out: home.path().join(&name) };
+        assert_eq!(check(&victim.out).findings, []);
+        victim.rewrite("chunks", |batch| {
+            let lists = batch.column_by_name(SPARSE).unwrap().as_list::<i32>();
+            let mut vectors = sparse_vectors(batch.column_by_name(SPARSE).unwrap()).unwrap();
+            let mut entries = vectors.remove(0).weights()[..2].to_vec();
+            edit(&mut entries);
+            let DataType::List(field) = lists.data_type() else { unreachable!() };
+            let DataType::Struct(fields) = field.data_type() else { unreachable!() };
+            let entries: Vec<(u32, f32)> =
+                entries.into_iter().chain(vectors.iter().flat_map(|vector| vector.weights()).copied()).collect();
+            let tokens = UInt32Array::from_iter_values(entries.iter().map(|(token, _)| *token));
+            let weights = Float32Array::from_iter_values(entries.iter().map(|(_, weight)| *weight));
+            let weights = cast(&weights, &DataType::Float16).unwrap();
+            let all = StructArray::new(fields.clone(), vec![Arc::new(tokens), weights], None);
+            let lengths = std::iter::once(2).chain(vectors.iter().map(|vector| vector.weights().len()));
+            let offsets = OffsetBuffer::from_lengths(lengths);
+            put(&batch, SPARSE, Arc::new(ListArray::new(Arc::clone(field), offsets, Arc::new(all), None)))
+        });
+        let verification = check(&victim.out);
+        assert!(verification.findings.iter().any(|finding| finding.problem.contains(said)), "{verification:?}");
+        // A search refuses what it cannot trust.
+        let (code, _, errors) =
+            run(home.path(), &["search", &name, "the cat", "--mode", "sparse", "--sparse-model", "sparse"]);
+        assert!(at == 1 || code != 0 && errors.contains("sparse vector"), "{at}: {errors}");
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn render(manifest: &Manifest) -> String {
         manifest.tool_version,
     );
     for table in Table::ALL {
-        let schema = table.schema(&manifest.representations());
+        let schema = manifest.schema(table);
         let _ = write!(card, "\n## `{}`\n\n| column | type | holds |\n| --- | --- | --- |\n", table.name());
         for field in schema.fields() {
             let words = describe(table, field.name()).unwrap_or_default();

@@ -13,11 +13,11 @@ use std::fmt::Display;
 use std::path::Path;
 
 use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::Int64Type;
+use arrow::datatypes::{Int64Type, SchemaRef};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_embed::hub::plain;
-use chunkmill_embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation};
+use chunkmill_embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation, SparseModel};
 use chunkmill_text::chunk::{Settings, Spec};
 use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
 use chunkmill_text::tokens::Encoding;
@@ -309,6 +309,11 @@ impl Manifest {
         Representation::all(self.model.dim, self.output.embedding_type)
     }
 
+    /// Returns the columns of a table.
+    pub fn schema(&self, table: Table) -> SchemaRef {
+        table.schema(&self.representations(), self.model.sparse.is_some())
+    }
+
     /// Creates a manifest without files.
     #[must_use]
     pub fn new(spec: &Spec, admission: Admission, inner: &InnerDocuments, model: &ModelInfo, output: Output) -> Self {
@@ -397,6 +402,9 @@ impl Manifest {
         if model.dim == 0 || model.dim > MAX_DIM {
             return Some(format!("it records vectors of {}", count(model.dim, "dimension")));
         }
+        if let Some(sparse) = model.sparse.as_ref().filter(|sparse| u32::try_from(sparse.vocabulary).is_err()) {
+            return Some(format!("it records a vocabulary of {}", count(sparse.vocabulary, "token")));
+        }
         let sum = |get: fn(&FileEntry) -> u64| files.iter().map(get).fold(0, u64::saturating_add);
         let sums = [sum(|file| file.rows), sum(|file| file.bytes)];
         let counts = parts.iter().map(|part| &part.counts).chain([counts]).flat_map(Counts::all);
@@ -479,6 +487,8 @@ struct ModelRecord {
     arithmetic: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     query: Option<QueryModel>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sparse: Option<SparseModel>,
     files: BTreeMap<String, String>,
 }
 

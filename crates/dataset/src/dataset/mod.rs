@@ -45,13 +45,13 @@ pub use manifest::{
 pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
-pub use reader::vectors;
+pub use reader::{sparse_vectors, vectors};
 pub(crate) use rows::EdgeRow;
 pub use rows::QuarantineRow;
 pub use rows::batches;
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
 pub use schema::chunks_batch;
-pub use schema::{FloatEncoding, Table, chunks_schema, describe, documents_schema, edges_schema};
+pub use schema::{FloatEncoding, SPARSE, Table, chunks_schema, describe, documents_schema, edges_schema};
 pub(crate) use spool::{Records, Spool};
 pub use time::Time;
 pub use verify::{Check, Finding, Verification, verify};

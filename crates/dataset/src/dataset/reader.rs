@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Float32Type, Schema, SchemaRef, UInt32Type};
 use bytes::Bytes;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
+use chunkmill_embed::SparseVector;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
 use parquet::errors::ParquetError;
@@ -103,7 +104,7 @@ impl Dataset {
     /// Returns the columns that the file has if the dataset has the current format version.
     fn schema_of(&self, file: &FileEntry) -> SchemaRef {
         let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
-        let schema = table.map(|table| table.schema(&self.manifest.representations()));
+        let schema = table.map(|table| self.manifest.schema(table));
         schema.unwrap_or_else(|| Arc::new(Schema::empty()))
     }
 
@@ -173,6 +174,21 @@ pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
     };
     let values = cast(&values, &DataType::Float32).ok()?;
     (column.len().checked_mul(dim) == Some(values.len())).then_some(values)
+}
+
+/// Returns the vectors of a column of sparse vectors; `None` if it is none, or tokens are not in order.
+pub fn sparse_vectors(column: &ArrayRef) -> Option<Vec<SparseVector>> {
+    let lists = column.as_list_opt::<i32>()?;
+    let elements = lists.values().as_struct_opt()?;
+    let tokens = elements.column_by_name("token")?.as_primitive_opt::<UInt32Type>()?;
+    let weights = cast(elements.column_by_name("weight")?, &DataType::Float32).ok()?;
+    let weights = weights.as_primitive_opt::<Float32Type>()?;
+    let vector = |ends: &[i32]| {
+        let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).ok());
+        let (tokens, weights) = (tokens.values().get(start?..end?)?, weights.values().get(start?..end?)?);
+        SparseVector::stored(tokens, weights)
+    };
+    lists.offsets().windows(2).map(vector).collect()
 }
 
 impl Length for Input {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chunkmill_embed::{ZERO_VECTOR, is_zero};
+use chunkmill_embed::{SPARSE_TRUNCATED, ZERO_VECTOR, is_zero};
 use chunkmill_text::chunk::{Chunk, Normalizer, Spec};
 use chunkmill_text::document::{Document, Format, Link, LinkKind, short_target};
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ columns! {
         n_model_tokens: Option<i64> = "the model's tokens, including special ones, before truncation",
         truncated: Option<bool> = "whether the text was truncated to what the model reads",
         #[serde(deserialize_with = "names")]
-        flags: Vec<Name> = "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of it; names of risks in the text",
+        flags: Vec<Name> = "oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of it; sparse_truncated if the sparse model reads only the beginning; names of risks in the text",
         links: Vec<LinkRow> = "links that start in the range: kind, target as written (… for inline data), absolute URL if the spec has a base, text",
         images: Vec<ImageRow> = "images that start in the range: target as written (… for inline data), absolute URL if the spec has a base, alternative text",
         tags: Arc<[String]> = "from the front matter and #tags in the text",
@@ -215,6 +215,13 @@ impl ChunkRow {
         self.truncated = Some(usize::try_from(n_tokens).is_ok_and(|n_tokens| n_tokens > max_tokens));
         if is_zero(vector) {
             self.flags.push(ZERO_VECTOR);
+        }
+    }
+
+    /// Records whether a sparse model read only the beginning of the text.
+    pub fn set_sparse(&mut self, is_truncated: bool) {
+        if is_truncated {
+            self.flags.push(SPARSE_TRUNCATED);
         }
     }
 

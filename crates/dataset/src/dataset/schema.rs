@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, ListArray, RecordBatch};
+use arrow::array::{
+    Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, ListArray, RecordBatch, StructArray, UInt32Array,
+};
 use arrow::buffer::OffsetBuffer;
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Float16Type, Schema, SchemaRef};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use chunkmill_base::value::named;
-use chunkmill_embed::{EmbeddingType, Representation};
+use chunkmill_embed::{EmbeddingType, Representation, SparseVector};
 
 use super::columns::Columns;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
@@ -36,10 +38,10 @@ impl Table {
         }
     }
 
-    /// Returns the table's columns, including those of the vectors.
-    pub fn schema(self, vectors: &[Representation]) -> SchemaRef {
+    /// Returns the table's columns, including those of the vectors. `sparse` says whether there are sparse ones.
+    pub fn schema(self, vectors: &[Representation], sparse: bool) -> SchemaRef {
         match self {
-            Self::Chunks => chunks_schema(vectors),
+            Self::Chunks => chunks_schema(vectors, sparse),
             Self::Documents => documents_schema(),
             Self::Edges => edges_schema(),
         }
@@ -70,10 +72,21 @@ fn vector(of: &Representation) -> Field {
     Field::new(of.column, values, false)
 }
 
+/// The column of sparse vectors.
+pub const SPARSE: &str = "sparse_embedding";
+
+/// A token and its weight, in a sparse vector.
+fn token_weight() -> Fields {
+    let field = |name, kind| Field::new(name, kind, false);
+    Fields::from(vec![field("token", DataType::UInt32), field("weight", DataType::Float16)])
+}
+
 /// Returns the columns of `chunks`, those of the vectors last.
-pub fn chunks_schema(vectors: &[Representation]) -> SchemaRef {
+pub fn chunks_schema(vectors: &[Representation], sparse: bool) -> SchemaRef {
     let mut fields = ChunkRow::fields();
     fields.extend(vectors.iter().map(vector));
+    let element = || Arc::new(Field::new("element", DataType::Struct(token_weight()), false));
+    fields.extend(sparse.then(|| Field::new(SPARSE, DataType::List(element()), false)));
     Arc::new(Schema::new(fields))
 }
 
@@ -90,23 +103,42 @@ pub fn edges_schema() -> SchemaRef {
 /// Describes a column in words. Every column of every table has a description.
 pub fn describe(table: Table, column: &str) -> Option<&'static str> {
     match table {
+        Table::Chunks if column == SPARSE => {
+            Some("the tokens that say something of the text, in order, and their weights; only with a sparse model")
+        }
         Table::Chunks => ChunkRow::describe(column).or_else(|| Representation::describe(column)),
         Table::Documents => DocumentRow::describe(column),
         Table::Edges => EdgeRow::describe(column),
     }
 }
 
-/// Builds a batch from rows of `chunks` and their vectors, which are row-major.
+/// Builds a batch from rows of `chunks`, their vectors, which are row-major, and their sparse vectors, if they have some.
 ///
 /// # Errors
 /// Those of [`RecordBatch::try_new`], if the number of vectors differs from the number of rows.
-pub fn chunks_batch(rows: &[ChunkRow], vectors: &[(Representation, &[f32])]) -> Result<RecordBatch, ArrowError> {
+pub fn chunks_batch(
+    rows: &[ChunkRow],
+    vectors: &[(Representation, &[f32])],
+    sparse: Option<&[SparseVector]>,
+) -> Result<RecordBatch, ArrowError> {
     let mut columns = ChunkRow::arrays(&rows.iter().collect::<Vec<_>>())?;
     for (of, values) in vectors {
         columns.push(embeddings(rows.len(), of, values)?);
     }
+    columns.extend(sparse.map(sparse_embeddings).transpose()?);
     let all: Vec<Representation> = vectors.iter().map(|(of, _)| *of).collect();
-    RecordBatch::try_new(chunks_schema(&all), columns)
+    RecordBatch::try_new(chunks_schema(&all, sparse.is_some()), columns)
+}
+
+fn sparse_embeddings(vectors: &[SparseVector]) -> Result<ArrayRef, ArrowError> {
+    let all = || vectors.iter().flat_map(SparseVector::weights);
+    let half = |weight: f32| <Float16Type as ArrowPrimitiveType>::Native::from_f32(weight);
+    let tokens = UInt32Array::from_iter_values(all().map(|(token, _)| *token));
+    let weights = Float16Array::from_iter_values(all().map(|(_, weight)| half(*weight)));
+    let elements = StructArray::try_new(token_weight(), vec![Arc::new(tokens), Arc::new(weights)], None)?;
+    let offsets = OffsetBuffer::from_lengths(vectors.iter().map(|vector| vector.weights().len()));
+    let field = Arc::new(Field::new("element", elements.data_type().clone(), false));
+    Ok(Arc::new(ListArray::try_new(field, offsets, Arc::new(elements), None)?))
 }
 
 /// Builds a batch from rows of `documents`.

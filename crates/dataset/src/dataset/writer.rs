@@ -28,7 +28,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, SchemaRef};
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{EmbeddingType, Representation};
+use chunkmill_embed::{EmbeddingType, Representation, SparseVector};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -38,7 +38,7 @@ use parquet::schema::types::ColumnPath;
 
 use super::outline::OutlineRow;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow, batches};
-use super::schema::{self, FloatEncoding, Table};
+use super::schema::{self, FloatEncoding, SPARSE, Table};
 use super::workspace::{StagedFile, Workspace};
 use super::{Counts, FileEntry, Manifest};
 
@@ -84,7 +84,8 @@ impl<'a> PartWriter<'a> {
         })
     }
 
-    /// Adds rows, sorted by document and position like earlier ones, with the vectors of the chunks row-major.
+    /// Adds rows, sorted by document and position like earlier ones, with the vectors of the chunks row-major, and their
+    /// sparse vectors if the manifest has a sparse model.
     ///
     /// # Errors
     /// [`Error::Io`]
@@ -92,6 +93,7 @@ impl<'a> PartWriter<'a> {
         &mut self,
         chunks: &[ChunkRow],
         vectors: &[f32],
+        sparse: &[SparseVector],
         documents: &[DocumentRow],
         outlines: &[OutlineRow],
     ) -> Result<()> {
@@ -99,7 +101,8 @@ impl<'a> PartWriter<'a> {
         let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
         for rows in batches(chunks.iter().map(ChunkRow::bytes)) {
             let vectors = &vectors[rows.start * of.dim..rows.end * of.dim];
-            let batch = schema::chunks_batch(&chunks[rows], &[(of, vectors)]);
+            let sparse = self.manifest.model.sparse.as_ref().map(|_| &sparse[rows.clone()]);
+            let batch = schema::chunks_batch(&chunks[rows], &[(of, vectors)], sparse);
             self.push_chunks(&batch.map_err(|error| failed(&self.chunks.path, error))?)?;
         }
         let batch = schema::documents_batch(documents);
@@ -183,7 +186,7 @@ struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     fn new(workspace: &'a Workspace, manifest: &Manifest, table: Table, index: usize) -> Result<Self> {
-        let schema = table.schema(&manifest.representations());
+        let schema = manifest.schema(table);
         let file = workspace.create()?;
         let path = file.path().to_owned();
         let file = Lent(Some(file));
@@ -341,7 +344,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         .set_max_row_group_row_count(None)
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_key_value_metadata(Some(key_values(manifest)));
-    let columns = table.schema(&manifest.representations());
+    let columns = manifest.schema(table);
     let sorting = |name: &str| -> Option<SortingColumn> {
         // Leaf columns before any list or struct have the same numbers as the fields.
         let column_idx = i32::try_from(columns.index_of(name).ok()?).ok()?;
@@ -371,6 +374,9 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     if table == Table::Chunks {
         let encoding = manifest.output.float_encoding;
         builder = manifest.representations().iter().fold(builder, |builder, of| vectors(builder, of, encoding));
+        // Tokens repeat; weights hardly do.
+        let weights = ColumnPath::new([SPARSE, "list", "element", "weight"].map(str::to_owned).to_vec());
+        builder = builder.set_column_dictionary_enabled(weights, false);
     }
     builder.build()
 }
@@ -403,5 +409,8 @@ pub(super) fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
         ("chunkmill.pooling", model.pooling.clone()),
         ("chunkmill.dim", model.dim.to_string()),
     ];
-    pairs.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()
+    let sparse = model.sparse.iter().flat_map(|sparse| {
+        [("chunkmill.sparse_model", sparse.id.clone()), ("chunkmill.sparse_fingerprint", sparse.fingerprint.clone())]
+    });
+    pairs.into_iter().chain(sparse).map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()
 }

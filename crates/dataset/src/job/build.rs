@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{Batcher, Embedder, Reading, Role};
+use chunkmill_embed::{Batcher, Embedder, ModelInfo, Reading, Role, SPARSE_TRUNCATED, SparseResult, SparseVector};
 use chunkmill_text::chunk::Pooling;
 use chunkmill_text::tokens::Sizer;
 use rayon::prelude::*;
@@ -40,6 +40,9 @@ const MOST_ROW_BYTES: usize = 8 << 20;
 
 /// Estimated bytes of a chunk on disk, in addition to its text and its vector.
 const ROW_BYTES_ON_DISK: usize = 512;
+
+/// Bytes of a token and its weight in a sparse vector on disk, uncompressed.
+const TOKEN_BYTES_ON_DISK: usize = 6;
 
 /// Everything that is needed to build parts.
 pub(super) struct Builder<'a> {
@@ -72,13 +75,15 @@ struct Block {
     index: usize,
     chunks: Vec<ChunkRow>,
     texts: Vec<String>,
-    /// Documents to read with late pooling, instead of the texts.
+    /// Documents to read with late pooling; only a sparse model then reads the texts.
     readings: Vec<Reading>,
     /// Document of an earlier block that the first chunks belong to.
     continued: Option<DocumentRow>,
     documents: Vec<DocumentRow>,
     outlines: Vec<OutlineRow>,
     vectors: Vec<f32>,
+    /// A vector for each chunk, if there is a sparse model.
+    sparse: Vec<SparseVector>,
     /// Size of the documents in bytes.
     bytes: u64,
     /// Inputs of the part, in its last block only.
@@ -89,9 +94,9 @@ struct Block {
 
 impl Block {
     fn new(index: usize) -> Self {
-        let (chunks, texts, readings, documents, outlines, vectors) = Default::default();
-        let (continued, end, share) = Default::default();
-        Self { index, chunks, texts, readings, continued, documents, outlines, vectors, bytes: 0, end, share }
+        let (chunks, texts, readings, documents, outlines) = Default::default();
+        let (vectors, sparse, continued, end, share) = Default::default();
+        Self { index, chunks, texts, readings, continued, documents, outlines, vectors, sparse, bytes: 0, end, share }
     }
 
     /// Adds a document without its chunks. `chunk_id` returns the id of each chunk.
@@ -105,10 +110,8 @@ impl Block {
         let PreparedDocument { document, chunks, texts, reading, outline } = prepared;
         self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
         self.chunks.extend(chunks);
-        match reading {
-            Some(reading) => self.readings.push(reading),
-            None => self.texts.extend(texts),
-        }
+        self.readings.extend(reading);
+        self.texts.extend(texts);
     }
 }
 
@@ -246,15 +249,13 @@ impl Builder<'_> {
         for row in cut.rows() {
             self.go_on()?;
             weight += ROW_BYTES + 2 * row.content.len();
-            match &passage {
-                None => block.texts.push(embed_text(&row, &document, &self.job.spec)),
-                Some(passage) => {
-                    let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
-                    let span = span(&row);
-                    match same {
-                        Some(reading) => reading.spans.push(span),
-                        None => block.readings.push(Reading { passage: Arc::clone(passage), spans: vec![span] }),
-                    }
+            block.texts.push(embed_text(&row, &document, &self.job.spec));
+            if let Some(passage) = &passage {
+                let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
+                let span = span(&row);
+                match same {
+                    Some(reading) => reading.spans.push(span),
+                    None => block.readings.push(Reading { passage: Arc::clone(passage), spans: vec![span] }),
                 }
             }
             block.chunks.push(row);
@@ -282,32 +283,45 @@ impl Builder<'_> {
             };
             total.chunks_reused += kept.iter().flatten().count() as u64;
             let mut is_new = kept.iter().map(Option::is_none);
+            texts.retain(|_| is_new.next().unwrap_or(true));
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
             let embedded = match self.job.spec.pooling() {
-                Pooling::Chunk => {
-                    texts.retain(|_| is_new.next().unwrap_or(true));
-                    batcher.embed(&texts, Role::Document, self.stop, &progress)?
-                }
+                Pooling::Chunk => batcher.embed(&texts, Role::Document, self.stop, &progress)?,
                 Pooling::Late => {
+                    let mut is_new = kept.iter().map(Option::is_none);
                     let spans = readings.iter_mut().map(|reading| &mut reading.spans);
                     spans.for_each(|spans| spans.retain(|_| is_new.next().unwrap_or(true)));
                     batcher.read(&readings, self.stop, &progress)?
                 }
             };
+            let sparse = batcher.sparse(&texts, self.stop, &progress)?;
+            let mut sparse = sparse.map(|SparseResult { vectors, truncated }| vectors.into_iter().zip(truncated));
             let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
-            for (row, kept) in block.chunks.iter_mut().zip(&kept) {
-                let (vector, n_tokens) = match kept {
-                    Some(ReusedValues { vector, n_tokens }) => (vector.as_slice(), *n_tokens),
-                    None => match embedded_rows.next() {
-                        Some((vector, &n_tokens)) => (vector, i64::try_from(n_tokens).unwrap_or(i64::MAX)),
-                        None => break,
-                    },
+            for (row, kept) in block.chunks.iter_mut().zip(kept) {
+                let mut add = |vector: &[f32], n_tokens| {
+                    block.vectors.extend_from_slice(vector);
+                    row.set_embedding(vector, n_tokens, embedded.max_tokens);
                 };
-                block.vectors.extend_from_slice(vector);
-                row.set_embedding(vector, n_tokens, embedded.max_tokens);
+                match kept {
+                    Some(ReusedValues { vector, sparse: reused, n_tokens }) => {
+                        add(&vector, n_tokens);
+                        if sparse.is_some() {
+                            block.sparse.push(reused.vector);
+                            row.set_sparse(reused.is_truncated);
+                        }
+                    }
+                    None => {
+                        let Some((vector, &n_tokens)) = embedded_rows.next() else { break };
+                        add(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX));
+                        if let Some((vector, is_truncated)) = sparse.as_mut().and_then(Iterator::next) {
+                            block.sparse.push(vector);
+                            row.set_sparse(is_truncated);
+                        }
+                    }
+                }
             }
             if self.job.deny_truncation {
-                deny_truncated(&block.chunks, self.embedder.info().max_tokens)?;
+                deny_truncated(&block.chunks, self.embedder)?;
             }
             total.texts_embedded += embedded.computed;
             total.texts_cached += embedded.cached;
@@ -333,13 +347,14 @@ impl Builder<'_> {
             bytes += block.bytes;
             part_bytes += block.bytes;
             weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES_ON_DISK).sum::<usize>()
-                + block.vectors.len() * size_of::<f32>();
+                + block.vectors.len() * size_of::<f32>()
+                + block.sparse.iter().map(|vector| vector.weights().len() * TOKEN_BYTES_ON_DISK).sum::<usize>();
             let mut write = || {
                 let mut part = match writer.take() {
                     Some(part) => part,
                     None => PartWriter::new(self.workspace, self.manifest, block.index)?,
                 };
-                part.push(&block.chunks, &block.vectors, &block.documents, &block.outlines)?;
+                part.push(&block.chunks, &block.vectors, &block.sparse, &block.documents, &block.outlines)?;
                 let Some(inputs) = block.end.take() else {
                     writer = Some(part);
                     return Ok(None);
@@ -365,12 +380,21 @@ fn join<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn deny_truncated(chunks: &[ChunkRow], max_tokens: usize) -> Result<()> {
-    let mut truncated = chunks.iter().filter(|row| row.truncated == Some(true));
-    match truncated.next() {
-        None => Ok(()),
-        Some(first) => {
-            Err(Error::Truncated { count: 1 + truncated.count(), max_tokens, first: first.chunk_id.clone() })
+/// Fails if a model truncated a chunk.
+fn deny_truncated(chunks: &[ChunkRow], embedder: &dyn Embedder) -> Result<()> {
+    let is_truncated = |row: &ChunkRow| row.truncated == Some(true);
+    let is_sparse_truncated = |row: &ChunkRow| row.flags.contains(&SPARSE_TRUNCATED);
+    let ModelInfo { max_tokens, sparse, .. } = embedder.info();
+    let sparse = sparse.as_ref().map_or(*max_tokens, |sparse| sparse.max_tokens);
+    let deny = |is_truncated: &dyn Fn(&ChunkRow) -> bool, max_tokens| {
+        let mut truncated = chunks.iter().filter(|row| is_truncated(row));
+        match truncated.next() {
+            None => Ok(()),
+            Some(first) => {
+                Err(Error::Truncated { count: 1 + truncated.count(), max_tokens, first: first.chunk_id.clone() })
+            }
         }
-    }
+    };
+    deny(&is_truncated, *max_tokens)?;
+    deny(&is_sparse_truncated, sparse)
 }

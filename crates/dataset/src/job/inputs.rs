@@ -27,9 +27,7 @@ impl InputRecipe {
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
             // Written into every file, although the same model under another name computes the same vectors.
-            model.id.clone(),
-            model.fingerprint.clone(),
-            model.arithmetic.clone(),
+            [&*model.id].into_iter().chain(model.identity()).collect::<Vec<_>>().join("\n"),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),
         ];
         Self { hash: blake3::hash(parts.join("\n").as_bytes()), admission: job.admission }

@@ -6,19 +6,29 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use arrow::array::AsArray;
+use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::{Float32Type, Int64Type};
 use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
+use chunkmill_embed::{SPARSE_TRUNCATED, SparseVector};
 
-use crate::dataset::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, Table, vectors};
+use crate::dataset::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, sparse_vectors, vectors};
 
 /// The reused values of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct ReusedValues {
     pub(super) vector: Vec<f32>,
+    /// Empty without a sparse model.
+    pub(super) sparse: ReusedSparse,
     /// Number of model tokens before truncation.
     pub(super) n_tokens: i64,
+}
+
+/// The reused sparse vector of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct ReusedSparse {
+    pub(super) vector: SparseVector,
+    pub(super) is_truncated: bool,
 }
 
 /// The location of a document's rows: the file of chunks, the first row, and the number of rows.
@@ -130,7 +140,10 @@ impl Earlier {
         let dim = of.dim;
         let Some(file) = self.dataset.files(Table::Chunks).nth(file) else { return Ok(()) };
         let damaged = || damaged(&self.dataset, file);
-        for batch in self.dataset.read(file, &["chunk_id", "content_hash", "n_model_tokens", of.column], Some(rows))? {
+        let is_sparse = self.dataset.manifest().model.sparse.is_some();
+        let columns = ["chunk_id", "content_hash", "n_model_tokens", of.column].into_iter();
+        let columns = columns.chain(is_sparse.then_some(["flags", SPARSE]).into_iter().flatten());
+        for batch in self.dataset.read(file, &columns.collect::<Vec<_>>(), Some(rows))? {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
             let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
@@ -138,18 +151,32 @@ impl Earlier {
             let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
             let values = vectors(column(of.column)?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
+            let sparse = is_sparse.then(|| Ok(reused_sparse(column("flags")?, column(SPARSE)?).ok_or_else(damaged)?));
+            let mut sparse = sparse.transpose()?.into_iter().flatten();
             for (row, ((id, hash), tokens)) in rows.zip(tokens).enumerate() {
                 let place = places.next().ok_or_else(damaged)?;
+                let sparse = sparse.next().unwrap_or_default();
                 if let Some(n_tokens) = tokens
                     && id == Some(&chunks[place].chunk_id)
                     && hash == Some(&chunks[place].content_hash)
                 {
-                    kept[place] = Some(ReusedValues { vector: values[row * dim..][..dim].to_vec(), n_tokens });
+                    kept[place] = Some(ReusedValues { vector: values[row * dim..][..dim].to_vec(), sparse, n_tokens });
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Returns the sparse vectors of some rows, and whether the model read only the beginning of each text.
+fn reused_sparse(flags: &ArrayRef, vectors: &ArrayRef) -> Option<Vec<ReusedSparse>> {
+    let flags = flags.as_list_opt::<i32>()?;
+    let of = |(row, vector)| {
+        let flags = flags.value(row);
+        let is_truncated = flags.as_string_opt::<i32>()?.iter().any(|flag| flag == Some(SPARSE_TRUNCATED));
+        Some(ReusedSparse { vector, is_truncated })
+    };
+    sparse_vectors(vectors)?.into_iter().enumerate().map(of).collect()
 }
 
 fn key(doc_id: &str, content_hash: &str) -> [u8; 16] {

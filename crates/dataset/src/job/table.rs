@@ -74,7 +74,8 @@ impl<'a> TableFilter<'a> {
             let [of] = Representation::all(batcher.info().dim, stored);
             of
         });
-        let columns = chunks_schema(vectors.as_slice());
+        let is_sparse = batcher.as_ref().is_some_and(|batcher| batcher.info().sparse.is_some());
+        let columns = chunks_schema(vectors.as_slice(), is_sparse);
         // In a row with an error, any of them may be null.
         let mut fields: Vec<Field> =
             columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
@@ -189,6 +190,11 @@ impl<'a> TableFilter<'a> {
             Some(batcher) => batcher.embed(&texts, Role::Document, stop, &|_, _| ())?,
             None => EmbeddingResult::default(),
         };
+        let sparse =
+            self.batcher.as_ref().map(|batcher| batcher.sparse(&texts, stop, &|_, _| ())).transpose()?.flatten();
+        for (row, is_truncated) in chunks.iter_mut().zip(sparse.iter().flat_map(|sparse| &sparse.truncated)) {
+            row.set_sparse(*is_truncated);
+        }
         let dim = self.vectors.map_or(1, |of| of.dim).max(1);
         for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
             row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
@@ -208,7 +214,8 @@ impl<'a> TableFilter<'a> {
             let start = held.clone().next().copied().unwrap_or_default();
             let end = held.next_back().map_or(start, |last| last + 1);
             let vectors = self.vectors.map(|of| (of, &vectors[start * of.dim..end * of.dim]));
-            let chunks = chunks_batch(&chunks[start..end], vectors.as_slice())?;
+            let sparse = sparse.as_ref().map(|sparse| &sparse.vectors[start..end]);
+            let chunks = chunks_batch(&chunks[start..end], vectors.as_slice(), sparse)?;
             let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
             let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
             let places: UInt32Array =

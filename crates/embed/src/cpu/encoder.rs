@@ -261,6 +261,16 @@ impl Encoder {
         }
     }
 
+    /// Returns the vectors of all tokens, `hidden` numbers each.
+    pub(super) fn words(&self) -> &[f32] {
+        &self.words
+    }
+
+    /// Returns the epsilon that is added to variances.
+    pub(super) fn epsilon(&self) -> f32 {
+        self.shape.epsilon
+    }
+
     /// Returns the number of floats from one token's hidden state to the next.
     pub(super) fn stride(&self) -> usize {
         self.shape.width()

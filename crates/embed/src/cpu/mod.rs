@@ -2,7 +2,7 @@
 //!
 //! [`kernel`](crate::kernel) is the arithmetic, compiled for each instruction set. `encoder` is the network that uses it.
 //! `weights` reads the various formats in which networks are stored. `cross` and `classifier` use the encoder to
-//! score pairs of texts. Texts of any lengths share a batch without padding, and each core processes its own
+//! score pairs of texts, `splade` to weigh the tokens of a vocabulary. Texts of any lengths share a batch without padding, and each core processes its own
 //! batches without waiting for others.
 //!
 //! # Precision
@@ -17,6 +17,7 @@ pub(super) mod cross;
 mod encoder;
 mod runner;
 mod samples;
+pub(super) mod splade;
 mod weights;
 
 use chunkmill_base::error::Result;

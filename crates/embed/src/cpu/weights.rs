@@ -210,6 +210,17 @@ impl Network {
         ids.iter().all(|&id| (id as usize) < self.vocabulary)
     }
 
+    /// Returns the activation in the language-model head of the network with this `config.json`.
+    pub(super) fn head_activation(&self, config: &[u8]) -> Result<Then, String> {
+        let fields = serde_json::from_slice(config).map(Fields).map_err(|error| format!("config.json: {error}"))?;
+        match fields.get("model_type").and_then(Value::as_str) {
+            // Their heads have this one, whatever the layers have.
+            Some("roberta" | "xlm-roberta" | "camembert" | "mpnet") => Ok(Then::Gelu),
+            Some("modernbert") => fields.activation(&["classifier_activation"]),
+            _ => Ok(self.shape.activation),
+        }
+    }
+
     /// Finds the tensors of the network. Their names may have a prefix, for example `bert.`.
     pub(super) fn open<'a>(&'a self, tensors: &'a Tensors) -> Result<Weights<'a>, String> {
         let prefix = prefix(tensors.names(), &[&format!("{}.weight", self.layout.words)]);
@@ -556,15 +567,11 @@ impl Weights<'_> {
         Ok(Linear { weight, bias })
     }
 
-    /// Returns a norm's parameters, which have other names in older files.
     fn norm(&self, name: &str) -> Result<Norm, String> {
         let size = self.network.shape.hidden;
-        let either = |new: &str, old: &str| {
-            let old = self.get(&format!("{name}.{old}"), &[size]);
-            old.unwrap_or_else(|| self.tensor(&format!("{name}.{new}"), &[size]))
-        };
-        let weight = either("weight", "gamma")?;
-        let bias = if self.network.biases.norms { either("bias", "beta")? } else { vec![0.0; size] };
+        let weight = self.tensor(&format!("{name}.weight"), &[size])?;
+        let bias =
+            if self.network.biases.norms { self.tensor(&format!("{name}.bias"), &[size])? } else { vec![0.0; size] };
         Ok(Norm { weight, bias })
     }
 
@@ -584,6 +591,87 @@ impl Weights<'_> {
             Ok(values)
         } else {
             Err(format!("the tensor `{name}` is {found:?}, but config.json says {shape:?}"))
+        })
+    }
+}
+
+/// The parameters of a language-model head: the layers after the network that give an output for each token of the
+/// vocabulary.
+#[derive(Debug)]
+pub(super) struct HeadWeights {
+    /// The first layer.
+    pub(super) dense: Linear,
+    /// The norm after it.
+    pub(super) norm: Norm,
+    /// The last layer, with an output for each token.
+    pub(super) decoder: Linear,
+}
+
+/// A family's names for the layers of the head: the first, its norm, and those that the last layer, or only its bias, may
+/// have.
+struct HeadNames {
+    dense: &'static str,
+    norm: &'static str,
+    decoder: &'static str,
+    bias: &'static str,
+}
+
+impl HeadNames {
+    fn of(model_type: &str) -> Result<Self, String> {
+        let [dense, norm, decoder, bias] = match model_type {
+            "bert" => [
+                "cls.predictions.transform.dense",
+                "cls.predictions.transform.LayerNorm",
+                "cls.predictions.decoder",
+                "cls.predictions.bias",
+            ],
+            "roberta" | "xlm-roberta" | "camembert" | "mpnet" => {
+                ["lm_head.dense", "lm_head.layer_norm", "lm_head.decoder", "lm_head.bias"]
+            }
+            "distilbert" => ["vocab_transform", "vocab_layer_norm", "vocab_projector", "vocab_projector.bias"],
+            "modernbert" => ["head.dense", "head.norm", "decoder", "decoder.bias"],
+            _ => return Err(format!("chunkmill does not support language-model heads of type `{model_type}`")),
+        };
+        Ok(Self { dense, norm, decoder, bias })
+    }
+}
+
+impl HeadWeights {
+    /// Reads the head of a network of this width. Its last layer shares the vectors of `words`, unless the files have others.
+    pub(super) fn read(tensors: &Tensors, model_type: &str, words: &[f32], hidden: usize) -> Result<Self, String> {
+        let names = HeadNames::of(model_type)?;
+        let tokens = words.len() / hidden;
+        let read = |name: &str, shape: &[usize]| match tensors.floats(name) {
+            Some(Ok((found, values))) if found == shape => Ok(Some(values)),
+            Some(Ok((found, _))) => Err(format!("the tensor `{name}` is {found:?}, not {shape:?}")),
+            Some(Err(problem)) => Err(problem),
+            None => Ok(None),
+        };
+        let needed = |name: &str, shape: &[usize]| {
+            read(name, shape)?
+                .ok_or_else(|| format!("there is no tensor `{name}`; is the model a masked language model?"))
+        };
+        // ModernBERT has no biases here.
+        let or_zeros =
+            |name: &str, size: usize| Ok::<_, String>(read(name, &[size])?.unwrap_or_else(|| vec![0.0; size]));
+        let HeadNames { dense, norm, decoder, bias } = names;
+        let decoder_bias = match read(&format!("{decoder}.bias"), &[tokens])? {
+            Some(bias) => bias,
+            None => or_zeros(bias, tokens)?,
+        };
+        Ok(Self {
+            dense: Linear {
+                weight: needed(&format!("{dense}.weight"), &[hidden, hidden])?,
+                bias: or_zeros(&format!("{dense}.bias"), hidden)?,
+            },
+            norm: Norm {
+                weight: needed(&format!("{norm}.weight"), &[hidden])?,
+                bias: or_zeros(&format!("{norm}.bias"), hidden)?,
+            },
+            decoder: Linear {
+                weight: read(&format!("{decoder}.weight"), &[tokens, hidden])?.unwrap_or_else(|| words.to_vec()),
+                bias: decoder_bias,
+            },
         })
     }
 }

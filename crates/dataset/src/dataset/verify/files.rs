@@ -171,7 +171,7 @@ pub(super) fn open(
             wrong(format!("says `{found}` for {}; the manifest says `{said_value}`", said.key));
         }
     }
-    let schema = table.schema(&manifest.representations());
+    let schema = manifest.schema(table);
     if builder.schema().fields() != schema.fields() {
         let differs = |(found, known): &(_, _)| found != known;
         let fields = builder.schema().fields().iter().zip(schema.fields());

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use arrow::array::{Array, AsArray, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use chunkmill_base::value::count;
-use chunkmill_embed::ZERO_VECTOR;
+use chunkmill_embed::{SparseModel, SparseVector, ZERO_VECTOR};
 use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
-use super::super::{FileEntry, Manifest, file_of, vectors};
+use super::super::{FileEntry, Manifest, SPARSE, file_of, sparse_vectors, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, Source};
 
@@ -293,6 +293,7 @@ pub(super) fn chunks(
         }
         let first = number - batch.num_rows();
         checker.vectors(&batch, first, ids)?;
+        checker.sparse_vectors(&batch, first, ids)?;
     }
     checker.end_document();
     checker.end();
@@ -508,6 +509,27 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
             } else if normalized && (square.sqrt() - 1.0).abs() > tolerance {
                 self.wrong(Check::Vector, &name(), &format!("its vector has length {:.5}, not 1", square.sqrt()));
             }
+        }
+        Some(())
+    }
+
+    /// Checks that sparse vectors have tokens of the vocabulary, in order, each with a weight.
+    fn sparse_vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
+        let Some(SparseModel { vocabulary, .. }) = self.place.manifest.model.sparse else { return Some(()) };
+        let column = batch.column_by_name(SPARSE)?;
+        for row in 0..column.len() {
+            let vector = sparse_vectors(&column.slice(row, 1)).and_then(|mut vectors| vectors.pop());
+            let problem = match vector.as_ref().map(SparseVector::weights) {
+                None => "the tokens of its sparse vector are not in order, or a weight is not a number",
+                Some(weights) if weights.iter().any(|(_, weight)| *weight == 0.0) => {
+                    "its sparse vector has a token without a weight"
+                }
+                Some(weights) if weights.last().is_some_and(|(token, _)| *token as usize >= vocabulary) => {
+                    "its sparse vector has a token that the model does not have"
+                }
+                Some(_) => continue,
+            };
+            self.wrong(Check::Vector, &at(first + row, "chunk", ids.value(row)), problem);
         }
         Some(())
     }

@@ -1,5 +1,5 @@
-//! Two models with one vector space: for example, a large one that reads each document once, and a small one that reads
-//! the many queries.
+//! Several models that are used as one embedder: two with one vector space, for example a large one that reads each document
+//! once and a small one that reads the many queries, and a sparse one next to them.
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
@@ -7,20 +7,28 @@ use chunkmill_text::tokens::TokenCounter;
 
 use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role};
 use crate::late::TokenEmbedder;
+use crate::sparse::SparseEmbedder;
 
-/// A model for documents and one for queries.
-pub(super) struct Pair {
+/// A model for documents, and others.
+pub(super) struct Models {
     info: ModelInfo,
     documents: Box<dyn Embedder>,
-    queries: Box<dyn Embedder>,
+    queries: Option<Box<dyn Embedder>>,
+    sparse: Option<Box<dyn SparseEmbedder>>,
 }
 
-impl Pair {
-    /// Creates the pair. `apart` means that the second is a separate model, not part of the first.
+impl Models {
+    /// Adds a sparse model to a dense one.
+    pub(super) fn with_sparse(documents: Box<dyn Embedder>, sparse: Box<dyn SparseEmbedder>) -> Self {
+        let info = ModelInfo { sparse: Some(sparse.info().clone()), ..documents.info().clone() };
+        Self { info, documents, queries: None, sparse: Some(sparse) }
+    }
+
+    /// Creates a pair of a model for documents and one for queries. `apart` means that the second is a separate model, not part of the first.
     ///
     /// # Errors
     /// [`Error::Setting`] if their vectors differ in length.
-    pub(super) fn new(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>, apart: bool) -> Result<Self> {
+    pub(super) fn pair(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>, apart: bool) -> Result<Self> {
         let (of, by) = (documents.info(), queries.info());
         if of.dim != by.dim {
             return Err(Error::setting(
@@ -37,11 +45,11 @@ impl Pair {
             fingerprint: by.fingerprint.clone(),
         };
         let info = ModelInfo { query: Some(query), ..of.clone() };
-        Ok(Self { info, documents, queries })
+        Ok(Self { info, documents, queries: Some(queries), sparse: None })
     }
 }
 
-impl Embedder for Pair {
+impl Embedder for Models {
     fn info(&self) -> &ModelInfo {
         &self.info
     }
@@ -55,7 +63,11 @@ impl Embedder for Pair {
     }
 
     fn queries(&self) -> Option<&dyn Embedder> {
-        Some(self.queries.as_ref())
+        self.queries.as_deref().or_else(|| self.documents.queries())
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseEmbedder> {
+        self.sparse.as_deref()
     }
 
     fn counter(&self) -> &dyn TokenCounter {
