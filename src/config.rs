@@ -23,12 +23,13 @@ use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{
     self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
-    QueryModel, Reranker, cache,
+    QueryModel, Reranker, SparseEmbedder, cache,
 };
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::search::{
-    FieldWeights, FillRule, Fusion, LanguageSetting, Mode, Packing, Query, Ranking, Rerank, Share, Weight,
+    FieldWeights, FillRule, Fusion, LanguageSetting, Mode, Packing, Query, QuestionVectors, Ranking, Rerank, Share,
+    Weight,
 };
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
@@ -53,8 +54,8 @@ const RERANK_WEIGHT: Weight = Weight::TWO;
 /// Largest number of worker threads: each takes memory, even if it never works.
 const MAX_THREADS: usize = 1024;
 
-/// The name for running without a reranker, used where rerankers are compared with none.
-pub const NO_RERANKER: &str = "none";
+/// The name for running without a reranker or a sparse model, used where they are compared with none.
+pub const NO_MODEL: &str = "none";
 
 /// One source of settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -149,6 +150,8 @@ settings! {
         pub model: String = "FOLDER|HUB_ID[@REVISION]", Words("sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own"), Vectors unless "files, if it is the same model under another name";
         /// A second model, for queries only. It must have been trained to match the first.
         pub query_model: String = "FOLDER|HUB_ID[@REVISION]", Words("the model; to search, the dataset's own"), Nothing unless "the dataset says which it is";
+        /// A sparse model (SPLADE) next to the model. It adds a column of sparse vectors, by which `search` ranks too. It runs on the CPU.
+        pub sparse_model: String = "FOLDER|HUB_ID[@REVISION]", Words("none; to search, the dataset's own"), Vectors unless "only the sparse ones, if the cache has the others";
         /// Where the model runs: cpu, cuda:N, metal.
         pub device: Device = "DEVICE", Is("cpu"), Vectors;
         /// What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, or `fake` (a dry run without a model).
@@ -193,6 +196,8 @@ settings! {
         pub fusion: Fusion = "NAME", Is("linear"), Nothing;
         /// Share of the vector score in `linear`. Keywords get the rest.
         pub vector_share: Share = "A", Is("0.6"), Nothing;
+        /// Share of the sparse score in `linear`, if the dataset has sparse vectors. Vectors and keywords get the rest.
+        pub sparse_share: Share = "A", Is("0.15"), Nothing;
         /// Weight of the whole document's keyword score in the scores of its chunks.
         pub document_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the vectors of the previous and the next chunk, in `linear`.
@@ -205,6 +210,8 @@ settings! {
         pub vector_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the keyword list in `rrf`.
         pub keyword_weight: Weight = "W", Is("1"), Nothing;
+        /// Weight of the sparse list in `rrf`, if the dataset has sparse vectors.
+        pub sparse_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the modification time. Newer documents rank higher.
         pub recency_weight: Weight = "W", Is("0"), Nothing;
         /// Weight of chunks linked to the best hits, in `graph`.
@@ -366,6 +373,8 @@ pub struct Config {
     pub model: Option<ModelRef>,
     /// A different model for queries, if one was named.
     pub query_model: Option<ModelRef>,
+    /// A sparse model next to it, if one was named.
+    pub sparse_model: Option<ModelRef>,
     /// The engine that runs the model, with its device and precision.
     pub backend: Backend,
     /// Largest number of tokens in a batch; `None` means the embedder's own default.
@@ -461,7 +470,8 @@ impl Options {
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // The path of a model folder is relative to the settings file, wherever the program runs.
         let Options { embedding, search, .. } = &mut options;
-        for model in [&mut embedding.model, &mut embedding.query_model, &mut search.rerank] {
+        for model in [&mut embedding.model, &mut embedding.query_model, &mut embedding.sparse_model, &mut search.rerank]
+        {
             if let (Some(model), Some(here)) = (model, path.parent())
                 && here.join(&*model).is_dir()
             {
@@ -621,6 +631,7 @@ impl Options {
             spec,
             model: model(self.embedding.model, "model")?,
             query_model: model(self.embedding.query_model, "query-model")?,
+            sparse_model: model(self.embedding.sparse_model.filter(|name| name != NO_MODEL), "sparse-model")?,
             backend: Backend {
                 engine: self.embedding.embedder.unwrap_or_default(),
                 precision: self.embedding.precision.unwrap_or_default(),
@@ -642,7 +653,7 @@ impl Options {
             },
             mode: self.search.mode.unwrap_or_default(),
             ranking: self.search.ranking(),
-            rerank: model(self.search.rerank.clone().filter(|name| name != NO_RERANKER), "rerank")?,
+            rerank: model(self.search.rerank.clone().filter(|name| name != NO_MODEL), "rerank")?,
             rerank_depth: self.search.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
             rerank_weight: self.search.rerank_weight.unwrap_or(RERANK_WEIGHT),
             rerank_time: self.search.rerank_ms.map(|ms| Duration::from_millis(ms.get() as u64)),
@@ -683,10 +694,43 @@ impl Config {
     /// Loads the model, or the default one if none was named.
     pub fn embedder(&self) -> Result<Box<dyn Embedder>> {
         let model = self.model.clone().unwrap_or_default();
-        match &self.query_model {
-            None => embed::load(self.backend, &model),
-            Some(query_model) => embed::load_pair(self.backend, &model, self.backend, query_model),
-        }
+        let embedder = match &self.query_model {
+            None => embed::load(self.backend, &model)?,
+            Some(query_model) => embed::load_pair(self.backend, &model, self.backend, query_model)?,
+        };
+        Ok(match &self.sparse_model {
+            None => embedder,
+            Some(sparse) => embed::with_sparse(embedder, embed::load_sparse(self.backend, sparse)?),
+        })
+    }
+
+    /// Computes the vectors of a question that this search needs. `embedder` loads the model for queries.
+    ///
+    /// # Errors
+    /// Those of `embedder`, of [`embed::query`] and of [`embed::load_sparse_queries`].
+    #[doc(hidden)] // The Python module asks too.
+    pub fn question<E: AsRef<dyn Embedder>>(
+        &self,
+        text: &str,
+        embedder: impl FnOnce() -> Result<E>,
+        sparse: impl FnOnce() -> Result<Option<Arc<dyn SparseEmbedder>>>,
+    ) -> Result<QuestionVectors> {
+        let vector = self.mode.needs_vector().then(|| embed::query(embedder()?.as_ref(), text)).transpose()?;
+        let sparse = if self.ranking.needs_sparse(self.mode) { sparse()? } else { None };
+        Ok(QuestionVectors { vector, sparse: sparse.map(|sparse| sparse.query(text)).transpose()? })
+    }
+
+    /// Loads the sparse model of a dataset for questions, if it has one: the configured one, otherwise the one that the dataset
+    /// records.
+    ///
+    /// # Errors
+    /// Those of [`embed::load_sparse_queries`], for another model too; [`Error::Model`] if the dataset does not record which
+    /// one it was.
+    pub fn sparse_of(&self, manifest: &Manifest) -> Result<Option<Arc<dyn SparseEmbedder>>> {
+        let Some(recorded) = &manifest.model.sparse else { return Ok(None) };
+        let found = || recorded_as(&recorded.id, recorded.revision.as_deref(), Engine::Cpu, "sparse-model");
+        let model = self.sparse_model.clone().map_or_else(found, Ok)?;
+        Ok(Some(Arc::from(embed::load_sparse_queries(self.backend, &model, recorded)?)))
     }
 
     /// Loads the model that made a dataset's vectors: the configured one if `named`, otherwise the one that the
@@ -823,12 +867,14 @@ impl SearchOptions {
         Ranking {
             fusion: self.fusion.unwrap_or(default.fusion),
             vector_share: self.vector_share.unwrap_or(default.vector_share),
+            sparse_share: self.sparse_share.unwrap_or(default.sparse_share),
             document: self.document_weight.unwrap_or(default.document),
             neighbours: self.neighbour_weight.unwrap_or(default.neighbours),
             language: self.language.unwrap_or(default.language),
             rrf_k: self.rrf_k.unwrap_or(default.rrf_k),
             vector: self.vector_weight.unwrap_or(default.vector),
             keyword: self.keyword_weight.unwrap_or(default.keyword),
+            sparse: self.sparse_weight.unwrap_or(default.sparse),
             recency: self.recency_weight.unwrap_or(default.recency),
             graph: self.graph_weight.unwrap_or(default.graph),
             depth: self.depth.map_or(default.depth, NonZeroUsize::get),

@@ -48,7 +48,7 @@ impl Table {
         columns: Option<&[String]>,
     ) -> PyResult<Self> {
         let files: Vec<FileEntry> = dataset.files(table).cloned().collect();
-        let all = table.schema(&dataset.manifest().representations());
+        let all = dataset.manifest().schema(table);
         let schema = match columns {
             None => all,
             Some(columns) => {

@@ -198,7 +198,7 @@ pub(crate) struct Chunker {
     config: Config,
     counter: Option<Box<dyn TokenCounter>>,
     /// The model, loaded when vectors are first requested.
-    embedder: Lazy,
+    embedder: Lazy<Arc<dyn Embedder>>,
 }
 
 /// A source to cut.
@@ -359,13 +359,13 @@ impl Chunker {
         strict: bool,
     ) -> PyResult<Table> {
         let all = self.run(py, &sources, names, strict)?;
-        let schema = chunks_schema(&[]);
+        let schema = chunks_schema(&[], false);
         let batches = py.detach(|| {
             let (mut batches, mut open, mut rows) = (Vec::new(), Vec::new(), 0);
             for document in all.iter().flatten() {
                 // The rows of one document may repeat a long text.
                 for part in chunkmill::dataset::batches(document.iter().map(ChunkRow::bytes)) {
-                    open.push(chunks_batch(&document[part.clone()], &[])?);
+                    open.push(chunks_batch(&document[part.clone()], &[], None)?);
                     rows += part.len();
                     if rows >= BATCH_ROWS || part.end < document.len() {
                         batches.push(concat_batches(&schema, &open)?);

@@ -8,9 +8,9 @@ use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
 use chunkmill::dataset::{self, Verification, verify};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{self, Embedder, Reranker};
+use chunkmill::embed::{Embedder, Reranker, SparseEmbedder};
 use chunkmill::error::Error;
-use chunkmill::search::{self, Filter, PathPattern, Query};
+use chunkmill::search::{self, Filter, PathPattern, Query, QuestionVectors};
 use chunkmill::storage::Location;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
@@ -113,7 +113,8 @@ pub(crate) struct Searcher {
     opened: search::Searcher,
     options: Options,
     /// The model of the dataset, loaded when a question first needs a vector.
-    embedder: Lazy,
+    embedder: Lazy<Arc<dyn Embedder>>,
+    sparse: Lazy<Option<Arc<dyn SparseEmbedder>>>,
     /// The reranker that was used last.
     reranker: Mutex<Option<(ModelRef, Arc<dyn Reranker>)>>,
 }
@@ -143,11 +144,12 @@ impl Searcher {
                 tracing::warn!("{remark}");
             }
             pool.install(|| {
-                let embed = || embed::query(self.embedder(&config)?.as_ref(), &question);
-                let vector = config.mode.needs_vector().then(embed).transpose()?;
+                let QuestionVectors { vector, sparse } =
+                    config.question(&question, || self.embedder(&config), || self.sparse(&config))?;
                 let reranker = self.reranker(&config)?;
                 let query = Query {
                     vector: vector.as_deref(),
+                    sparse: sparse.as_ref(),
                     filter,
                     min_score,
                     rerank: config.rerank(reranker.as_deref()),
@@ -173,6 +175,10 @@ impl Searcher {
         Ok(reranker)
     }
 
+    fn sparse(&self, config: &Config) -> Result<Option<Arc<dyn SparseEmbedder>>, Error> {
+        self.sparse.get(|| config.sparse_of(self.opened.dataset().manifest()))
+    }
+
     fn embedder(&self, config: &Config) -> Result<Arc<dyn Embedder>, Error> {
         let named = self.options.embedding.model.is_some();
         self.embedder.get(|| config.embedder_of(self.opened.dataset().manifest(), named))
@@ -195,6 +201,7 @@ impl Searcher {
             opened: opened.map_err(|error: Error| raised(&error))?,
             options,
             embedder: Lazy::default(),
+            sparse: Lazy::default(),
             reranker: Mutex::default(),
         })
     }

@@ -100,20 +100,22 @@ impl Encoder {
 }
 
 /// A model that is loaded when it is first needed.
-#[derive(Default)]
-pub(crate) struct Lazy(Mutex<Option<Arc<dyn Embedder>>>);
+pub(crate) struct Lazy<T>(Mutex<Option<T>>);
 
-impl Lazy {
+impl<T> Default for Lazy<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Lazy<T> {
     /// Returns the model. The first call loads it with `load`.
-    pub(crate) fn get(
-        &self,
-        load: impl FnOnce() -> Result<Box<dyn Embedder>, Error>,
-    ) -> Result<Arc<dyn Embedder>, Error> {
+    pub(crate) fn get<L: Into<T>>(&self, load: impl FnOnce() -> Result<L, Error>) -> Result<T, Error> {
         let mut loaded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(embedder) = &*loaded {
-            return Ok(Arc::clone(embedder));
+        if let Some(model) = &*loaded {
+            return Ok(model.clone());
         }
-        Ok(Arc::clone(loaded.insert(load()?.into())))
+        Ok(loaded.insert(load()?.into()).clone())
     }
 }
 

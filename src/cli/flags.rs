@@ -59,11 +59,11 @@ flags! {
     pub(super) struct ChunkFlags of Settings;
     /// Flags that choose the model.
     pub(super) struct ModelFlags of EmbeddingOptions[
-        "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa"
+        "model", "query_model", "sparse_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa"
     ];
     /// Flags that choose the model, plus batching and the cache, which never change a vector.
     pub struct EmbeddingFlags of EmbeddingOptions[
-        "model", "query_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa",
+        "model", "query_model", "sparse_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa",
         "batch_tokens", "embedding_cache", "embedding_cache_size"
     ];
     /// All embedding flags, including whether a text may be longer than the model reads.

@@ -8,9 +8,10 @@ use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::start::use_threads;
 use crate::config::Options;
 use crate::dataset::Dataset;
-use crate::embed;
 use crate::error::Error;
-use crate::search::{CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, Searcher, Share};
+use crate::search::{
+    CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, QuestionVectors, Searcher, Share,
+};
 use crate::storage::Location;
 use crate::value::{Value, count};
 
@@ -236,8 +237,10 @@ impl RetrievalArgs {
         })?;
         use_threads(config.threads)?;
         let filter = self.filter.filter();
-        let embed = || embed::query(config.embedder_of(dataset.manifest(), named)?.as_ref(), &self.query);
-        let vector = config.mode.needs_vector().then(embed).transpose()?;
+        let manifest = dataset.manifest();
+        let embedder = || config.embedder_of(manifest, named);
+        let QuestionVectors { vector, sparse } =
+            config.question(&self.query, embedder, || config.sparse_of(manifest))?;
         let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
         for remark in searcher.unmet(&filter)? {
             tracing::warn!("{remark}");
@@ -245,6 +248,7 @@ impl RetrievalArgs {
         let reranker = config.reranker()?;
         let query = Query {
             vector: vector.as_deref(),
+            sparse: sparse.as_ref(),
             filter,
             min_score: self.min_score,
             rerank: config.rerank(reranker.as_deref()),

@@ -10,6 +10,7 @@
 //! | `ranking` | Do language, document and links count as the formula says? |
 //! | `results` | Are lists exact, filters first, and contexts within budget? |
 //! | `scifact` | Are the published figures of SciFact reproduced? |
+//! | `sparse` | Do sparse vectors reach the dataset, and do they count as the formula says? |
 
 pub mod answer;
 mod chance;
@@ -17,3 +18,4 @@ mod keywords;
 mod ranking;
 mod results;
 mod scifact;
+mod sparse;

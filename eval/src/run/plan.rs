@@ -454,10 +454,12 @@ impl Planner<'_> {
             }
         };
         let before = self.plan.cells.len();
-        for variant in variants {
+        let has_sparse = config.sparse_model.is_some();
+        let variants = variants.iter().filter(|variant| has_sparse || variant.mode != Mode::Sparse);
+        for variant in variants.map(|variant| if has_sparse { variant.clone() } else { variant.without_sparse() }) {
             let known = &mut self.plan.builds[build].variants;
-            let at = known.iter().position(|other| other.finds_as(variant)).unwrap_or_else(|| {
-                let mut variant = variant.clone();
+            let at = known.iter().position(|other| other.finds_as(&variant)).unwrap_or_else(|| {
+                let mut variant = variant;
                 // Another grid has a search of the same name.
                 while known.iter().any(|other| other.name == variant.name) {
                     variant.name.push('\'');
@@ -470,7 +472,10 @@ impl Planner<'_> {
             }
         }
         if self.plan.cells.len() == before {
-            let reason = Reason::EqualTo(self.plan.builds[build].name.clone());
+            let reason = match self.plan.builds[build].variants.as_slice() {
+                [] => Reason::InWords("`sparse` needs a sparse_model".to_owned()),
+                _ => Reason::EqualTo(self.plan.builds[build].name.clone()),
+            };
             self.plan.left_out.push(LeftOut { id: name, reason });
         }
         Ok(())
@@ -540,14 +545,14 @@ fn reads(mode: Mode, fusion: Fusion, reranks: bool, key: &str) -> bool {
     .contains(&key);
     let is_graph = ["graph_weight", "graph_seeds"].contains(&key);
     let of_other_fusion = match fusion {
-        Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "depth"].contains(&key),
-        Fusion::Rrf => ["vector_share", "neighbour_weight", "packing", "least"].contains(&key),
+        Fusion::Linear => ["rrf_k", "vector_weight", "keyword_weight", "sparse_weight", "depth"].contains(&key),
+        Fusion::Rrf => ["vector_share", "sparse_share", "neighbour_weight", "packing", "least"].contains(&key),
     };
     match mode {
         _ if key == "mode" || of_other_fusion => false,
         _ if key == "rerank" => true,
         _ if ["rerank_depth", "rerank_weight", "rerank_ms"].contains(&key) => reranks,
-        Mode::Vector => false,
+        Mode::Vector | Mode::Sparse => false,
         Mode::Keyword => is_word,
         Mode::Hybrid => !is_graph,
         Mode::Graph => true,
@@ -563,13 +568,17 @@ fn as_read(mode: Mode, ranking: Ranking) -> Ranking {
             rrf_k: default.rrf_k,
             vector: default.vector,
             keyword: default.keyword,
+            sparse: default.sparse,
             depth: default.depth,
             ..ranking
         },
-        Fusion::Rrf => Ranking { vector_share: default.vector_share, neighbours: default.neighbours, ..ranking },
+        Fusion::Rrf => {
+            let Ranking { vector_share, sparse_share, neighbours, .. } = default;
+            Ranking { vector_share, sparse_share, neighbours, ..ranking }
+        }
     };
     match mode {
-        Mode::Vector => default,
+        Mode::Vector | Mode::Sparse => default,
         Mode::Keyword => {
             let Ranking { fields, document, language, .. } = ranking;
             Ranking { fields, document, language, ..default }
@@ -584,7 +593,7 @@ fn key(options: &Options, config: &Config) -> String {
     // The caches and the settings of speed do not change a byte.
     let model = config.model.clone().unwrap_or_default();
     let corpus = &options.corpus;
-    let models = (model, &config.query_model);
+    let models = (model, &config.query_model, &config.sparse_model);
     format!("{} {:?} {corpus:?} {models:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
 }
 
@@ -600,6 +609,12 @@ impl Plan {
 }
 
 impl Variant {
+    /// Returns the same search of a dataset without sparse vectors, where their weights make no difference.
+    fn without_sparse(&self) -> Self {
+        let Ranking { sparse_share, sparse, .. } = Ranking::default();
+        Self { ranking: Ranking { sparse_share, sparse, ..self.ranking }, ..self.clone() }
+    }
+
     /// Returns whether it finds and returns the same as another search.
     fn finds_as(&self, other: &Self) -> bool {
         let what = |of: &Self| (of.mode, of.ranking, of.fill, of.rerank.clone(), of.stored_as);

@@ -21,9 +21,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
-use chunkmill::config::{CacheFolder, EmbeddingOptions, Options};
+use chunkmill::config::{CacheFolder, Config, EmbeddingOptions, Options};
 use chunkmill::error::{Error, Result};
 use chunkmill::safely;
+use chunkmill::search::QuestionVectors;
 use chunkmill::value::count;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -329,7 +330,8 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
     let mut models = Vec::new();
     for Build { options, .. } in &plan.builds {
         let config = options.clone().resolve()?;
-        let wanted = (config.backend, config.model.clone(), config.query_model.clone());
+        let Config { backend, model, query_model, sparse_model, .. } = config.clone();
+        let wanted = (backend, model, query_model, sparse_model);
         let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
             at
         } else {
@@ -341,7 +343,7 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
                 info.max_tokens,
                 info.precision
             );
-            known.push((wanted, format!("{} {}", info.fingerprint, info.arithmetic)));
+            known.push((wanted, info.identity().join(" ")));
             known.len() - 1
         };
         models.push(known[at].1.clone());
@@ -635,7 +637,7 @@ impl Step<'_> {
         let queries = self.labelled.labels.queries.len();
         let variants = &self.run_build.variants;
         let mut lanes: Vec<Lane> = variants.iter().map(|way| Lane::new(&way.name, queries)).collect();
-        let mut vectors: Vec<Option<(Vec<f32>, f64)>> = vec![None; queries];
+        let mut vectors: Vec<Option<(QuestionVectors, f64)>> = vec![None; queries];
         let mut whole: Option<AskReply> = None;
         let stages = race.stages(queries);
         for (number, stage) in (1..).zip(&stages) {

@@ -22,7 +22,9 @@ use chunkmill::corpus::{self, Root};
 use chunkmill::dataset::{ChunkRow, Dataset, Manifest, Table};
 use chunkmill::embed::{self, Batcher, Reading, Reranker};
 use chunkmill::job::{self, Recipe};
-use chunkmill::search::{CANDIDATES, Context as Packed, Filter, FoundChunk, Passage, Query, Searcher, StoredAs};
+use chunkmill::search::{
+    CANDIDATES, Context as Packed, Filter, FoundChunk, Mode, Passage, Query, QuestionVectors, Searcher, StoredAs,
+};
 use chunkmill::tokens::Unit;
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
@@ -154,8 +156,8 @@ pub struct IndexReply {
 /// Questions as vectors of a model.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct QueryVectors {
-    /// A vector for each question.
-    pub vectors: Vec<Vec<f32>>,
+    /// The vectors of each question.
+    pub vectors: Vec<QuestionVectors>,
     /// Milliseconds to embed each question.
     pub embed_ms: Vec<f64>,
 }
@@ -364,7 +366,7 @@ impl AskRequest {
                 Ok((name.as_str(), searcher, way))
             })
             .collect::<anyhow::Result<_>>()?;
-        let needs_vectors = ways.iter().any(|(_, _, way)| way.mode.needs_vector());
+        let needs_vectors = ways.iter().any(|(_, _, way)| way.mode.needs_vector() || way.mode == Mode::Sparse);
         let vectors = match vectors {
             Some(vectors) if needs_vectors => Some(vectors),
             None if needs_vectors => Some(embed_all(&config, &queries)?),
@@ -407,8 +409,8 @@ struct Session<'a> {
     queries: &'a [String],
     /// The documents that answer each question, by id.
     sources: &'a [Vec<String>],
-    /// A vector for each question; empty if no way to search needs them.
-    vectors: &'a [Vec<f32>],
+    /// The vectors of each question; empty if no way to search needs them.
+    vectors: &'a [QuestionVectors],
     /// Positions of the documents by their ids.
     by_id: HashMap<&'a str, usize>,
     depth: usize,
@@ -434,15 +436,24 @@ impl Session<'_> {
         let k = self.depth.max(CANDIDATES);
         let mut record =
             VariantRecord { name: name.to_owned(), mode: mode.name().to_owned(), ..VariantRecord::default() };
-        // The first search finds the processor's caches cold, so it is not counted.
-        if let Some(text) = self.queries.first() {
-            let vector = self.vectors.first().map(Vec::as_slice);
-            searcher.search(&Query { mode, text, vector, k, ranking, rerank, ..Query::default() })?;
-        }
         let query = |at: usize| {
-            let vector = self.vectors.get(at).map(Vec::as_slice);
-            Query { mode, text: &self.queries[at], vector, k, ranking, fill, rerank, ..Query::default() }
+            let vectors = self.vectors.get(at);
+            Query {
+                mode,
+                text: &self.queries[at],
+                vector: vectors.and_then(|vectors| vectors.vector.as_deref()),
+                sparse: vectors.and_then(|vectors| vectors.sparse.as_ref()),
+                k,
+                ranking,
+                fill,
+                rerank,
+                ..Query::default()
+            }
         };
+        // The first search finds the processor's caches cold, so it is not counted.
+        if !self.queries.is_empty() {
+            searcher.search(&query(0))?;
+        }
         let mut hits = Vec::new();
         for at in 0..self.queries.len() {
             let query = query(at);
@@ -483,7 +494,10 @@ impl Session<'_> {
 /// took.
 fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors> {
     let embedder = config.embedder()?;
-    let embed = |text: &str| embed::query(embedder.as_ref(), text);
+    let embed = |text: &str| {
+        let (vector, sparse) = (embed::query(embedder.as_ref(), text)?, embed::sparse_query(embedder.as_ref(), text)?);
+        Ok::<_, chunkmill::error::Error>(QuestionVectors { vector: Some(vector), sparse })
+    };
     // The first pass through a model finds the processor's caches cold, so it is not counted.
     if let Some(first) = queries.first() {
         embed(first)?;
@@ -493,7 +507,7 @@ fn embed_all(config: &Config, queries: &[String]) -> anyhow::Result<QueryVectors
         let vector = embed(text)?;
         Ok((vector, milliseconds(started.elapsed())))
     };
-    let timed: Vec<(Vec<f32>, f64)> = queries.iter().map(timed).collect::<chunkmill::error::Result<_>>()?;
+    let timed: Vec<(QuestionVectors, f64)> = queries.iter().map(timed).collect::<chunkmill::error::Result<_>>()?;
     let (vectors, embed_ms) = timed.into_iter().unzip();
     Ok(QueryVectors { vectors, embed_ms })
 }

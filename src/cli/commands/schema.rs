@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let mut tables = serde_json::Map::new();
     for table in Table::ALL {
-        let schema = table.schema(&Representation::all(args.dim, args.embedding_type));
+        let schema = table.schema(&Representation::all(args.dim, args.embedding_type), true);
         let words = |column: &str| describe(table, column).unwrap_or_default();
         if args.json {
             let columns: Vec<_> = schema

@@ -12,6 +12,8 @@
 //! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))           z: standard deviations from the mean of all candidate chunks
 //! ```
 //!
+//! With sparse vectors, a share of the score is theirs, and these two have the rest.
+//!
 //! A question often names the document when the passage does not, and the text around a passage says what the
 //! passage is about. `docs/src/concepts/ranking.md` shows what each part gains.
 //!
@@ -21,6 +23,7 @@
 //! | `rows` | What is known about every chunk without its text? |
 //! | `top` | Which of many rows are the best? |
 //! | `vectors` | How near is each vector? |
+//! | `sparse` | How much do a chunk and a question share, by their sparse vectors? |
 //! | `language`, `words` | Which words of a text can be found? |
 //! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
@@ -36,6 +39,7 @@ mod linear;
 mod reciprocal;
 mod rows;
 mod settings;
+mod sparse;
 mod stored;
 mod top;
 mod vectors;
@@ -55,12 +59,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_dataset::dataset::{Dataset, Time};
-use chunkmill_embed::is_zero;
+use chunkmill_embed::{SparseVector, is_zero};
 
 use graph::Graph;
 use keywords::Keywords;
 use linear::Term;
 use reciprocal::{List, RankedRow, fuse, ranked};
+use sparse::Postings;
 use top::{ScoredRow, Top};
 use vectors::Vectors;
 
@@ -72,6 +77,8 @@ pub(crate) struct Question<'q> {
     pub(crate) text: &'q str,
     /// Vector of the question, computed by the model of the dataset. Keyword search does not need it.
     pub(crate) vector: Option<&'q [f32]>,
+    /// Sparse vector of the question, if the dataset has some and they have a share.
+    pub(crate) sparse: Option<&'q SparseVector>,
     pub(crate) ranking: &'q Ranking,
 }
 
@@ -104,6 +111,8 @@ pub(crate) struct Ranker {
     stored_as: StoredAs,
     rows: Arc<Rows>,
     vectors: OnceLock<Vectors>,
+    /// Sparse vectors, if the dataset has some.
+    postings: OnceLock<Option<Postings>>,
     /// Keyword indexes by language setting.
     keywords: Mutex<HashMap<LanguageSetting, Arc<Keywords>>>,
     graph: OnceLock<Graph>,
@@ -116,8 +125,8 @@ impl Ranker {
     /// [`Error::Dataset`] if a file is damaged or missing.
     pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
         let rows = Arc::new(Rows::load(&dataset)?);
-        let keywords = Mutex::default();
-        Ok(Self { dataset, keyword_cache, stored_as, rows, vectors: OnceLock::new(), keywords, graph: OnceLock::new() })
+        let (vectors, postings, keywords, graph) = Default::default();
+        Ok(Self { dataset, keyword_cache, stored_as, rows, vectors, postings, keywords, graph })
     }
 
     pub(crate) fn dataset(&self) -> &Dataset {
@@ -141,11 +150,14 @@ impl Ranker {
     /// # Errors
     /// [`Error::Dataset`] if a file is damaged or missing.
     pub(crate) fn prepare(&self, mode: Mode, ranking: &Ranking) -> Result<()> {
-        if mode != Mode::Keyword {
+        if mode.needs_vector() {
             self.vectors()?;
         }
-        if mode != Mode::Vector {
+        if matches!(mode, Mode::Keyword | Mode::Hybrid | Mode::Graph) {
             self.keywords(ranking.language)?;
+        }
+        if ranking.needs_sparse(mode) {
+            self.postings()?;
         }
         if mode == Mode::Graph {
             self.graph()?;
@@ -163,6 +175,7 @@ impl Ranker {
         let mut found = match (question.mode, question.ranking.fusion) {
             (Mode::Vector, _) => single(List::Vector, self.by_vector(question, k, mask)?),
             (Mode::Keyword, _) => single(List::Keyword, self.by_keyword(question, k, mask)?),
+            (Mode::Sparse, _) => single(List::Sparse, self.by_sparse(question, k, mask)?),
             (Mode::Hybrid | Mode::Graph, Fusion::Linear) => self.summed(question, k, mask)?,
             (Mode::Hybrid | Mode::Graph, Fusion::Rrf) => self.fused(question, mask)?,
         };
@@ -187,6 +200,25 @@ impl Ranker {
         Ok(ranked(self.top(found, k, mask)))
     }
 
+    fn by_sparse(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<RankedRow>> {
+        let scores = self.sparse_scores(question)?;
+        if scores.is_none() && question.mode == Mode::Sparse {
+            return Err(sparse::none(&self.dataset));
+        }
+        let found = scores.into_iter().flatten().map(f64::from).enumerate().filter(|(_, score)| *score > 0.0);
+        Ok(ranked(self.top(found, k, mask)))
+    }
+
+    /// Computes the sparse score of every row, if there are sparse vectors and they count.
+    fn sparse_scores(&self, question: Question<'_>) -> Result<Option<Vec<f32>>> {
+        if !question.ranking.needs_sparse(question.mode) {
+            return Ok(None);
+        }
+        let Some(postings) = self.postings()? else { return Ok(None) };
+        let vector = question.sparse.ok_or_else(|| sparse::missing(question.mode.name()))?;
+        Ok(Some(postings.scores(vector)))
+    }
+
     /// Computes the keyword score of every row.
     fn keyword_scores(&self, keywords: &Keywords, question: Question<'_>) -> Result<Vec<f32>> {
         let Ranking { fields, document, .. } = question.ranking;
@@ -195,17 +227,20 @@ impl Ranker {
 
     /// Ranks chunks by weighted sums of scores.
     fn summed(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
-        let &Ranking { vector_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
+        let &Ranking { vector_share, sparse_share, recency, neighbours, graph, graph_seeds, .. } = question.ranking;
         let vector = vector_of(question)?;
         // Loaded first, because loading may need all threads.
         let (vectors, keywords) = (self.vectors()?, self.keywords(question.ranking.language)?);
         let by_vector = || vectors.scores(vector, neighbours.single());
         let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
         let (by_vector, by_keyword) = (by_vector?, by_keyword?);
+        let by_sparse = self.sparse_scores(question)?.unwrap_or_default();
         let times = if recency > Weight::ZERO { self.times() } else { Vec::new() };
+        let of_sparse = if by_sparse.is_empty() { 0.0 } else { sparse_share.get() };
         let terms = [
-            Term { weight: vector_share.get(), scores: &by_vector },
-            Term { weight: 1.0 - vector_share.get(), scores: &by_keyword },
+            Term { weight: (1.0 - of_sparse) * vector_share.get(), scores: &by_vector },
+            Term { weight: (1.0 - of_sparse) * (1.0 - vector_share.get()), scores: &by_keyword },
+            Term { weight: of_sparse, scores: &by_sparse },
             Term { weight: recency.get(), scores: &times },
         ];
         let mut sums = linear::sum(&terms, self.rows.len(), mask);
@@ -230,6 +265,7 @@ impl Ranker {
             let parts = Parts {
                 vector: part(&by_vector),
                 keyword: part(&by_keyword).filter(|part| part.score > 0.0),
+                sparse: part(&by_sparse).filter(|part| part.score > 0.0),
                 recency: part(&times),
                 graph: linked.get(&row).copied(),
             };
@@ -259,17 +295,19 @@ impl Ranker {
     }
 
     fn fused(&self, question: Question<'_>, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
-        let Ranking { rrf_k, vector, keyword, recency, graph, depth, graph_seeds, .. } = *question.ranking;
+        let Ranking { rrf_k, vector, keyword, sparse, recency, graph, depth, graph_seeds, .. } = *question.ranking;
         let by_vector = self.by_vector(question, depth, mask)?;
         let by_keyword = self.by_keyword(question, depth, mask)?;
+        let by_sparse = self.by_sparse(question, depth, mask)?;
         let fuse = |neighbours: &[RankedRow]| {
             let mut lists = vec![
                 (List::Vector, vector, &by_vector[..]),
                 (List::Keyword, keyword, &by_keyword),
+                (List::Sparse, sparse, &by_sparse),
                 (List::Graph, graph, neighbours),
             ];
             let newest = if recency > Weight::ZERO { self.newest(&lists) } else { Vec::new() };
-            lists.insert(2, (List::Recency, recency, &newest));
+            lists.insert(3, (List::Recency, recency, &newest));
             // A list with weight 0 adds nothing.
             lists.retain(|&(_, weight, _)| weight > Weight::ZERO);
             fuse(&lists, rrf_k)
@@ -318,6 +356,10 @@ impl Ranker {
         }
         let keywords = Keywords::load(&self.dataset, &self.rows, language, self.keyword_cache.as_deref())?;
         Ok(Arc::clone(known().entry(language).or_insert_with(|| Arc::new(keywords))))
+    }
+
+    fn postings(&self) -> Result<Option<&Postings>> {
+        once(&self.postings, || Postings::load(&self.dataset, &self.rows)).map(Option::as_ref)
     }
 
     fn graph(&self) -> Result<&Graph> {

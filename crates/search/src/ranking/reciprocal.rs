@@ -29,6 +29,9 @@ pub struct Parts {
     pub vector: Option<Part>,
     /// By keyword: BM25.
     pub keyword: Option<Part>,
+    /// By sparse vector: the dot product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sparse: Option<Part>,
     /// By modification time, newest first: seconds since 1970. Equal times share a rank.
     pub recency: Option<Part>,
     /// By links: the fused score of the best hit it is linked to.
@@ -40,6 +43,7 @@ pub struct Parts {
 pub(super) enum List {
     Vector,
     Keyword,
+    Sparse,
     Recency,
     Graph,
 }
@@ -55,6 +59,7 @@ impl Parts {
         match list {
             List::Vector => &mut self.vector,
             List::Keyword => &mut self.keyword,
+            List::Sparse => &mut self.sparse,
             List::Recency => &mut self.recency,
             List::Graph => &mut self.graph,
         }

@@ -15,7 +15,9 @@ named! {
         Vector = "vector",
         /// Search by the words of the query with BM25. Needs no model.
         Keyword = "keyword",
-        /// Both, and recency if it has a weight: see [`Fusion`].
+        /// Search by the tokens that a sparse model gives question and chunks.
+        Sparse = "sparse",
+        /// All of these, sparse only if the dataset has it, and recency if it has a weight: see [`Fusion`].
         #[default]
         Hybrid = "hybrid",
         /// Hybrid search, plus the chunks linked to its best hits.
@@ -26,7 +28,7 @@ named! {
 impl Mode {
     /// Returns whether a query needs a vector.
     pub fn needs_vector(self) -> bool {
-        self != Self::Keyword
+        matches!(self, Self::Vector | Self::Hybrid | Self::Graph)
     }
 }
 
@@ -191,6 +193,8 @@ pub struct Ranking {
     pub fusion: Fusion,
     /// Share of the vector score in a linear sum. Keywords get the rest.
     pub vector_share: Share,
+    /// Share of the sparse score in a linear sum, if the dataset has sparse vectors. Vectors and keywords get the rest.
+    pub sparse_share: Share,
     /// Weight of the document's keyword score in the scores of its chunks.
     pub document: Weight,
     /// Weight of the vectors of the previous and the next chunk, in a linear sum.
@@ -203,6 +207,8 @@ pub struct Ranking {
     pub vector: Weight,
     /// Weight of the keyword list in reciprocal rank fusion.
     pub keyword: Weight,
+    /// Weight of the sparse list in reciprocal rank fusion.
+    pub sparse: Weight,
     /// Weight of recency: of the list by modification time, newest first, or of the time in a linear sum.
     pub recency: Weight,
     /// Weight of chunks linked to the best hits: of the list of neighbours, or of the best hit's own score in a
@@ -222,17 +228,33 @@ impl Default for Ranking {
         Self {
             fusion: Fusion::Linear,
             vector_share: Share(0.6),
+            sparse_share: Share(0.15),
             document: Weight::ONE,
             neighbours: Weight(0.2),
             language: LanguageSetting::Auto,
             rrf_k: Weight(60.0),
             vector: Weight::ONE,
             keyword: Weight::ONE,
+            sparse: Weight::ONE,
             recency: Weight::ZERO,
             graph: Weight(0.5),
             depth: 100,
             graph_seeds: 10,
             fields: FieldWeights::default(),
+        }
+    }
+}
+
+impl Ranking {
+    /// Returns whether a search needs sparse vectors, if the dataset has some.
+    pub fn needs_sparse(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Vector | Mode::Keyword => false,
+            Mode::Sparse => true,
+            Mode::Hybrid | Mode::Graph => match self.fusion {
+                Fusion::Linear => self.sparse_share > Share::ZERO,
+                Fusion::Rrf => self.sparse > Weight::ZERO,
+            },
         }
     }
 }

@@ -21,7 +21,7 @@ mod searcher;
 pub use context::{CANDIDATES, Context, Passage};
 pub use filter::{Filter, PathPattern};
 pub use hit::{DocumentHit, Hit, Place, Show};
-pub use query::{FillRule, Packing, Query};
+pub use query::{FillRule, Packing, Query, QuestionVectors};
 pub use rerank::Rerank;
 pub use searcher::Searcher;
 

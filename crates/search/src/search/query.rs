@@ -1,6 +1,9 @@
 //! A question, and how to answer it.
 
 use chunkmill_base::value::named;
+use chunkmill_embed::SparseVector;
+
+use serde::{Deserialize, Serialize};
 
 use super::filter::Filter;
 use super::rerank::Rerank;
@@ -15,6 +18,9 @@ pub struct Query<'q> {
     pub text: &'q str,
     /// Vector of the question, computed by the model of the dataset. Keyword search does not need it.
     pub vector: Option<&'q [f32]>,
+    /// Sparse vector of the question, computed by the sparse model of the dataset if it has one. Vector and keyword search,
+    /// and sums without a share for it, do not need it.
+    pub sparse: Option<&'q SparseVector>,
     /// Number of chunks, or documents, to find.
     pub k: usize,
     /// Filter that hits must pass.
@@ -28,6 +34,15 @@ pub struct Query<'q> {
     pub fill: FillRule,
     /// Reranker for the best chunks, if any.
     pub rerank: Option<Rerank<'q>>,
+}
+
+/// The vectors of a question that a search needs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct QuestionVectors {
+    /// See [`Query::vector`].
+    pub vector: Option<Vec<f32>>,
+    /// See [`Query::sparse`].
+    pub sparse: Option<SparseVector>,
 }
 
 impl Query<'_> {

@@ -90,8 +90,8 @@ impl Searcher {
     /// differs from that of the dataset, [`Error::Embed`](chunkmill_base::error::Error::Embed) from a reranker.
     pub fn search(&self, query: &Query<'_>) -> Result<Vec<FoundChunk>> {
         let mask = query.filter.mask(self.rows())?;
-        let &Query { mode, text, vector, ref ranking, .. } = query;
-        let best = |k| self.ranker.best(Question { mode, text, vector, ranking }, k, mask.as_deref());
+        let &Query { mode, text, vector, sparse, ref ranking, .. } = query;
+        let best = |k| self.ranker.best(Question { mode, text, vector, sparse, ranking }, k, mask.as_deref());
         let mut found = match query.rerank {
             None => best(query.k)?,
             Some(rerank) => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chunkmill::config::{EmbeddingOptions, NO_RERANKER, Options, SearchOptions};
+use chunkmill::config::{EmbeddingOptions, NO_MODEL, Options, SearchOptions};
 use chunkmill::search::{Mode, StoredAs};
 
 use crate::data::record::Record;
@@ -72,15 +72,14 @@ fn vector_bytes(run: &Run, cell: &RunCell, record: &Record) -> u64 {
 /// Returns the reranker of a cell, with the cell that only lacks it.
 fn reranker(run: &Run, cell: &RunCell) -> Option<CellReranker> {
     let way = |cell: &RunCell| run.builds[cell.build].variants[cell.variant].clone();
-    let model = way(cell).options.rerank.filter(|name| name != NO_RERANKER)?;
+    let model = way(cell).options.rerank.filter(|name| name != NO_MODEL)?;
     let plain = |cell: &RunCell| {
         let Way { options, stored_as, .. } = way(cell);
         let none = SearchOptions { rerank: None, rerank_depth: None, rerank_weight: None, rerank_ms: None, ..options };
         (cell.build, cell.k, none, stored_as)
     };
-    let lacks = |other: &&RunCell| {
-        way(other).options.rerank.is_none_or(|name| name == NO_RERANKER) && plain(other) == plain(cell)
-    };
+    let lacks =
+        |other: &&RunCell| way(other).options.rerank.is_none_or(|name| name == NO_MODEL) && plain(other) == plain(cell);
     Some(CellReranker { model, without: run.cells.iter().find(lacks).map(|other| other.id.clone()) })
 }
 

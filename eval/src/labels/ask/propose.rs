@@ -110,11 +110,13 @@ impl Proposer {
     /// Those of the search and of the model.
     pub fn propose(&self, words: &str) -> Result<Vec<Proposal>> {
         let question = embed::query(self.embedder.as_ref(), words)?;
+        let sparse = embed::sparse_query(self.embedder.as_ref(), words)?;
+        let sparse = sparse.as_ref();
         let mut similar = Similarities { embedder: self.embedder.as_ref(), question: &question, known: HashMap::new() };
         let marker = Marker::new(words);
         let mut lists = Vec::new();
         for (mode, way) in WAYS {
-            let query = Search { mode, text: words, vector: Some(&question), k: CHUNKS, ..Search::default() };
+            let query = Search { mode, text: words, vector: Some(&question), sparse, k: CHUNKS, ..Search::default() };
             let mut found = Vec::new();
             for chunk in self.searcher.search(&query)? {
                 let place = self.searcher.place(chunk.row);
@@ -212,7 +214,9 @@ impl Proposer {
     /// Those of the search and of the model.
     pub fn finds(&self, query: &Query) -> Result<bool> {
         let question = embed::query(self.embedder.as_ref(), &query.text)?;
-        let search = Search { text: &query.text, vector: Some(&question), k: CHUNKS, ..Search::default() };
+        let sparse = embed::sparse_query(self.embedder.as_ref(), &query.text)?;
+        let (vector, sparse) = (Some(question.as_slice()), sparse.as_ref());
+        let search = Search { text: &query.text, vector, sparse, k: CHUNKS, ..Search::default() };
         let found = self.searcher.search(&search)?;
         let meets = |place: &Place| {
             found.iter().map(|chunk| self.searcher.place(chunk.row)).any(|chunk| {
