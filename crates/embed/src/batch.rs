@@ -99,6 +99,10 @@ pub struct SparseResult {
     pub vectors: Vec<SparseVector>,
     /// For each text, whether the model read only its beginning.
     pub truncated: Vec<bool>,
+    /// Number of distinct texts that were computed.
+    pub computed: usize,
+    /// Number of tokens the model read for the computed texts.
+    pub tokens_read: usize,
 }
 
 /// Returns how many vectors fit in this many bytes.
@@ -430,6 +434,8 @@ impl<'a> Batcher<'a> {
         let most = model.info().max_tokens;
         Ok(Some(SparseResult {
             truncated: encoded.iter().map(|(_, encoded)| encoded.n_tokens > most).collect(),
+            computed: unknown.len(),
+            tokens_read: unknown.iter().map(|(_, encoded)| encoded.ids.len()).sum(),
             vectors: encoded.iter().map(|(hash, _)| vectors.get(hash).cloned().unwrap_or_default()).collect(),
         }))
     }

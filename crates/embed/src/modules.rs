@@ -46,9 +46,8 @@ impl Module {
     /// Returns the module's required files, except the weights of a network.
     pub(super) fn files(&self) -> Vec<String> {
         let names: &[&str] = match self.kind() {
-            "Transformer" | "MLMTransformer" => &["config.json", "tokenizer.json"],
+            "Transformer" | "MLMTransformer" | "SparseStaticEmbedding" => &["config.json", "tokenizer.json"],
             "StaticEmbedding" => &["tokenizer.json", "model.safetensors"],
-            "SparseStaticEmbedding" => &["config.json", "tokenizer.json"],
             "Pooling" | "SpladePooling" => &["config.json"],
             "Dense" | "LayerNorm" => &["config.json", "model.safetensors"],
             _ => &[],

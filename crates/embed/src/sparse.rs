@@ -1,7 +1,7 @@
 //! Sparse vectors: for each token of a vocabulary, how much a text is about it (SPLADE, Formal et al. 2021). A network with a
 //! language-model head gives a text tokens that it does not have, synonyms for example, so a search by words finds them.
 //!
-//! Of a question, such a network can be run too. Or each of its tokens has a fixed weight, and no network runs at all
+//! The same network may read questions. Or each token of a question has a fixed weight, and no network runs at all
 //! (Geng et al. 2024): the `Router` of sentence-transformers then has a `SparseStaticEmbedding` for queries.
 
 use std::collections::BTreeMap;
@@ -307,23 +307,25 @@ impl QueryWeights {
         let bytes = folder.read(&name)?;
         let QueryConfig { path } = folder.json(&name, &bytes)?;
         let weights = match path {
-            Some(path) => Self::by_word(folder, module, &path, &tokenizer)?,
-            None => {
-                let tensors = Tensors::read(folder, module)?;
-                let damaged =
-                    |problem: String| folder.error(format!("weights of questions: {problem}"), "pull the model again");
-                let found =
-                    tensors.floats("weight").ok_or_else(|| damaged("there is no tensor `weight`".to_owned()))?;
-                match found.map_err(damaged)? {
-                    (shape, weights) if shape.len() == 1 => weights,
-                    (shape, _) => return Err(damaged(format!("`weight` has the shape {shape:?}"))),
-                }
-            }
-        };
+            Some(path) => Self::by_word(folder, module, &path, &tokenizer),
+            None => Self::by_id(folder, module),
+        }?;
         if weights.iter().any(|weight| !weight.is_finite()) {
             return Err(folder.error("a weight of questions is not finite", "pull the model again"));
         }
         Ok(Self { tokenizer, weights, most })
+    }
+
+    /// Reads the weights from a tensor.
+    fn by_id(folder: &mut Folder, module: &Module) -> Result<Vec<f32>> {
+        let tensors = Tensors::read(folder, module)?;
+        let found = tensors.floats("weight").unwrap_or_else(|| Err("there is no tensor `weight`".to_owned()));
+        let one_row = |(shape, weights): (Vec<usize>, _)| {
+            if shape.len() == 1 { Ok(weights) } else { Err(format!("`weight` has the shape {shape:?}")) }
+        };
+        found
+            .and_then(one_row)
+            .map_err(|problem| folder.error(format!("weights of questions: {problem}"), "pull the model again"))
     }
 
     /// Reads the weights from a file that has them by token.

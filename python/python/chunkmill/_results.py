@@ -329,7 +329,7 @@ class Hit:
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     """The document's front matter, without title, tags and aliases."""
     scores: dict[str, dict[str, float] | None] = field(default_factory=dict[str, "dict[str, float] | None"])
-    """Its rank and score in each list: ``vector``, ``keyword``, ``recency``, ``graph``."""
+    """Its rank and score in each list: ``vector``, ``keyword``, ``sparse``, ``recency``, ``graph``."""
     chance: float | None = None
     """Chance that it holds evidence, from 0 to 1, if the score is a weighted sum."""
 

@@ -1,6 +1,6 @@
 //! `chunkmill model`: fetches a model, checks one, or lists popular ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::cli::output::{print, print_prose};
 use crate::embed::known::{KNOWN, KnownModel, Quality};
 use crate::embed::model::DEFAULT_ID;
 use crate::embed::model_ref::ModelRef;
-use crate::embed::{self, Backend, Device, ModelFiles, Role};
+use crate::embed::{self, Backend, Device, ModelFiles, Role, SparseModel};
 use crate::error::exit;
 use crate::value::count;
 
@@ -31,8 +31,11 @@ enum ModelCommand {
         /// Fetch a reranker instead of an embedding model
         #[arg(long)]
         reranker: bool,
+        /// Fetch a sparse model (SPLADE) instead
+        #[arg(long, conflicts_with = "reranker")]
+        sparse: bool,
         /// Install the default model from a folder instead, if its files have the pinned hashes
-        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["model", "reranker"])]
+        #[arg(long, value_name = "FOLDER", conflicts_with_all = ["model", "reranker", "sparse"])]
         from: Option<PathBuf>,
     },
     /// List popular models with their published figures; other models of these families run too
@@ -46,6 +49,9 @@ enum ModelCommand {
         /// Folder, or hub id optionally with @REVISION
         #[arg(default_value_t)]
         model: ModelRef,
+        /// It is a sparse model (SPLADE)
+        #[arg(long, conflicts_with = "device")]
+        sparse: bool,
         /// Device to run on: cpu, cuda:N, metal
         #[arg(long, value_name = "DEVICE", default_value_t)]
         device: Device,
@@ -57,7 +63,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         ModelCommand::Pull { model, reranker: true, .. } => {
             print_files(&embed::pull_reranker(&model)?, "cross-encoder")?;
         }
-        ModelCommand::Pull { model, from, reranker: false } => {
+        ModelCommand::Pull { model, sparse: true, .. } => {
+            print_files(&embed::pull_sparse(&model)?, "network with a language-model head")?;
+        }
+        ModelCommand::Pull { model, from, .. } => {
             print_files(&embed::pull(&model, from.as_deref())?, "network")?;
         }
         ModelCommand::List { markdown } => {
@@ -71,17 +80,30 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
                 ))?;
             }
         }
-        ModelCommand::Check { model, device } => {
+        ModelCommand::Check { model, sparse: true, .. } => {
+            let embedder = embed::load_sparse(Backend::default(), &model)?;
+            let vector = embedder.embed(&[&embedder.encode(SENTENCE)?.ids])?;
+            let SparseModel { id, revision, vocabulary, max_tokens, precision, fingerprint, files, .. } =
+                embedder.info();
+            print_prose(format!(
+                "{}\n  fingerprint {fingerprint}\n  runs on cpu in {precision}, by the `cpu` encoder\n  vocabulary of {}, {max_tokens} \
+                 tokens, {} in the vector of a sentence",
+                named(id, revision.as_deref()),
+                count(*vocabulary, "token"),
+                count(vector.first().map_or(0, |vector| vector.weights().len()), "weight"),
+            ))?;
+            print_hashes(files)?;
+        }
+        ModelCommand::Check { model, device, .. } => {
             let backend = Backend { device, ..Backend::default() };
             let embedder = embed::load(backend, &model)?;
             let info = embedder.info();
-            let ids = embedder.encode("A sentence to see whether the model runs.", Role::Document)?.ids;
+            let ids = embedder.encode(SENTENCE, Role::Document)?.ids;
             let vector = embedder.embed_ids(&[&ids])?;
             let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
             print_prose(format!(
-                "{}{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",
-                info.id,
-                info.revision.as_deref().map(|revision| format!("@{revision}")).unwrap_or_default(),
+                "{}\n  fingerprint {}\n  runs on {} in {}, by {}\n  {}, {} tokens, {} pooling, norm of a vector {norm:.6}",
+                named(&info.id, info.revision.as_deref()),
                 info.fingerprint,
                 device,
                 info.precision,
@@ -90,20 +112,29 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
                 info.max_tokens,
                 info.pooling,
             ))?;
-            for (name, hash) in &info.files {
-                print(format!("  {hash}  {name}"))?;
-            }
+            print_hashes(&info.files)?;
         }
     }
     Ok(exit::DONE)
 }
 
+/// The sentence that shows whether a model runs.
+const SENTENCE: &str = "A sentence to see whether the model runs.";
+
+/// Returns a model's id with its revision, if it has one.
+fn named(id: &str, revision: Option<&str>) -> String {
+    revision.map_or_else(|| id.to_owned(), |revision| format!("{id}@{revision}"))
+}
+
+/// Prints the hash of each file.
+fn print_hashes(files: &BTreeMap<String, String>) -> anyhow::Result<()> {
+    files.iter().try_for_each(|(name, hash)| print(format!("  {hash}  {name}")))
+}
+
 /// Prints the folder of a model, the hashes of its files, and what it is.
 fn print_files(files: &ModelFiles, what: &str) -> anyhow::Result<()> {
     print(format!("{} is in {}", files.id, files.path.display()))?;
-    for (name, hash) in &files.hashes {
-        print(format!("  {hash}  {name}"))?;
-    }
+    print_hashes(&files.hashes)?;
     print(format!("  {} {what}, {} tokens", files.model_type, files.max_tokens))
 }
 

@@ -7,6 +7,7 @@ use crate::chunk::{Context, Pooling, Spec};
 use crate::cli::job::{links, size};
 use crate::cli::output::{print, print_json, print_prose};
 use crate::dataset::{Counts, Dataset, EdgeCount, EdgeKinds, Manifest, Table};
+use crate::embed::SparseModel;
 use crate::error::{Error, Result, exit};
 use crate::storage::Location;
 use crate::value::count;
@@ -35,6 +36,9 @@ struct Stats<'a> {
     model_revision: Option<&'a str>,
     model_fingerprint: &'a str,
     dim: usize,
+    sparse_model: Option<&'a str>,
+    sparse_model_revision: Option<&'a str>,
+    sparse_model_fingerprint: Option<&'a str>,
     format_version: u32,
     tool_version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +90,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         model_revision: manifest.model.revision.as_deref(),
         model_fingerprint: &manifest.model.fingerprint,
         dim: manifest.model.dim,
+        sparse_model: manifest.model.sparse.as_ref().map(|sparse| &*sparse.id),
+        sparse_model_revision: manifest.model.sparse.as_ref().and_then(|sparse| sparse.revision.as_deref()),
+        sparse_model_fingerprint: manifest.model.sparse.as_ref().map(|sparse| &*sparse.fingerprint),
         format_version: manifest.format_version,
         tool_version: &manifest.tool_version,
         lost_links: args.links.then(|| lost_links(&args.dataset)).transpose()?,
@@ -108,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
          chunked     {} [{}]\n\
          context     {}\n\
-         embedded    {}, {} [{}]\n\
+         embedded    {}, {} [{}]\n{}\
          dataset     {}, {}, format {}, written by chunkmill {}",
         size(bytes),
         links(edges, unresolved_edges),
@@ -122,6 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         stats.model,
         count(stats.dim, "dimension"),
         stats.model_fingerprint,
+        sparse(&manifest),
         count(stats.files, "file"),
         size(stats.file_bytes),
         stats.format_version,
@@ -131,6 +139,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         print(format_args!("  leads nowhere  {from_doc}  {kind}  {target}"))?;
     }
     Ok(exit::DONE)
+}
+
+/// Describes the sparse model in a line, if there is one.
+fn sparse(manifest: &Manifest) -> String {
+    let of = |SparseModel { id, vocabulary, fingerprint, .. }: &SparseModel| {
+        format!("sparse      {id}, vocabulary of {} [{fingerprint}]\n", count(*vocabulary, "token"))
+    };
+    manifest.model.sparse.as_ref().map(of).unwrap_or_default()
 }
 
 /// Describes the context that the model saw before each chunk.

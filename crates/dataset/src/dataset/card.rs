@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use chunkmill_base::value::{count, noun};
+use chunkmill_embed::SparseModel;
 
 use super::schema::{Table, describe};
 use super::{Counts, Manifest};
@@ -18,13 +19,18 @@ pub(super) fn render(manifest: &Manifest) -> String {
         let _ = write!(card, "- config_name: {name}\n{default}  data_files: data/{name}/*.parquet\n");
     }
     let revision = model.revision.as_deref().map(|revision| format!(" at `{revision}`")).unwrap_or_default();
+    let sparse = model.sparse.as_ref().map(|SparseModel { id, revision, vocabulary, .. }| {
+        let revision = revision.as_deref().map(|revision| format!(" at `{revision}`")).unwrap_or_default();
+        format!("- Sparse vectors by `{id}`{revision}: a vocabulary of {}.\n", count(*vocabulary, "token"))
+    });
+    let sparse = sparse.unwrap_or_default();
     let _ = write!(
         card,
         "---\n\n# Chunks and embeddings\n\n\
          {} ({tokens} {encoding} {}) of {}, {quarantined} more in `quarantine.jsonl`.\n\
          {} inside the corpus, {unresolved_edges} of them unresolved.\n\n\
          - Chunked with `{}`.\n\
-         - Embedded with `{}`{revision}: {}, {} pooling, {}.\n\
+         - Embedded with `{}`{revision}: {}, {} pooling, {}.\n{sparse}\
          - Written by chunkmill {}. `manifest.json` names every file with its hash.\n",
         count(*chunks, "chunk"),
         noun(*tokens, "token"),

@@ -23,7 +23,8 @@ use super::job::Job;
 use super::memory::{Budget, Share};
 use super::parts::PartWork;
 use super::prepare::{Cut, PreparedDocument, ROW_BYTES, Recipe, embed_text, span};
-use super::reuse::{Earlier, ReusedValues};
+use super::report::SparseWork;
+use super::reuse::{ChunkValues, Earlier, SparseValues};
 use crate::corpus::{self, FetchedDocument};
 use crate::dataset::{
     ChunkRow, DocumentOutline, DocumentRow, Manifest, OutlineRow, Part, PartInputs, PartRecord, PartWriter,
@@ -66,6 +67,7 @@ pub(super) struct BuildResult {
     pub(super) texts_embedded: usize,
     pub(super) texts_cached: usize,
     pub(super) tokens_read: usize,
+    pub(super) sparse: SparseWork,
     /// Time spent in each stage: preparing, embedding, writing.
     pub(super) busy: [Duration; 3],
 }
@@ -294,30 +296,26 @@ impl Builder<'_> {
                     batcher.read(&readings, self.stop, &progress)?
                 }
             };
+            let sparse_started = Instant::now();
             let sparse = batcher.sparse(&texts, self.stop, &progress)?;
-            let mut sparse = sparse.map(|SparseResult { vectors, truncated }| vectors.into_iter().zip(truncated));
-            let mut embedded_rows = embedded.vectors.chunks(self.embedder.info().dim).zip(&embedded.n_tokens);
+            let has_sparse = sparse.is_some();
+            let SparseResult { vectors, truncated, computed, tokens_read } = sparse.unwrap_or_default();
+            total.sparse.add(computed, tokens_read, sparse_started.elapsed());
+            let sparse = vectors.into_iter().zip(truncated);
+            let mut sparse = sparse.map(|(vector, is_truncated)| SparseValues { vector, is_truncated });
+            let vectors = embedded.vectors.chunks(self.embedder.info().dim);
+            let mut new = vectors.zip(&embedded.n_tokens).map(|(vector, &n_tokens)| ChunkValues {
+                vector: vector.to_vec(),
+                sparse: sparse.next().unwrap_or_default(),
+                n_tokens: i64::try_from(n_tokens).unwrap_or(i64::MAX),
+            });
             for (row, kept) in block.chunks.iter_mut().zip(kept) {
-                let mut add = |vector: &[f32], n_tokens| {
-                    block.vectors.extend_from_slice(vector);
-                    row.set_embedding(vector, n_tokens, embedded.max_tokens);
-                };
-                match kept {
-                    Some(ReusedValues { vector, sparse: reused, n_tokens }) => {
-                        add(&vector, n_tokens);
-                        if sparse.is_some() {
-                            block.sparse.push(reused.vector);
-                            row.set_sparse(reused.is_truncated);
-                        }
-                    }
-                    None => {
-                        let Some((vector, &n_tokens)) = embedded_rows.next() else { break };
-                        add(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX));
-                        if let Some((vector, is_truncated)) = sparse.as_mut().and_then(Iterator::next) {
-                            block.sparse.push(vector);
-                            row.set_sparse(is_truncated);
-                        }
-                    }
+                let Some(ChunkValues { vector, sparse, n_tokens }) = kept.or_else(|| new.next()) else { break };
+                row.set_embedding(&vector, n_tokens, embedded.max_tokens);
+                block.vectors.extend(vector);
+                if has_sparse {
+                    row.set_sparse(sparse.is_truncated);
+                    block.sparse.push(sparse.vector);
                 }
             }
             if self.job.deny_truncation {

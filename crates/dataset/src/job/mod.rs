@@ -48,7 +48,7 @@ pub use lifecycle::{ChangeCounts, delete, promote};
 pub use memory::peak_memory;
 pub use ordered::{Results, in_order};
 pub use prepare::{Cut, PreparedDocument, Recipe};
-pub use report::Report;
+pub use report::{Report, SparseWork};
 pub use run::run;
 pub use shards::{Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;

@@ -31,8 +31,29 @@ pub struct Report {
     pub texts_cached: usize,
     /// Number of tokens that the model read for the embedded texts.
     pub tokens_read: usize,
+    /// The work of a sparse model.
+    pub sparse: SparseWork,
     /// Time from start to commit.
     pub elapsed: Duration,
     /// Time spent in each stage: preparing, embedding, writing. The stages overlap.
     pub stages: [Duration; 3],
+}
+
+/// The work of a sparse model in a job; none without one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SparseWork {
+    /// Number of texts whose sparse vectors were computed.
+    pub texts: usize,
+    /// Number of tokens that it read for them.
+    pub tokens: usize,
+    /// Time it took, as a part of the time of embedding.
+    pub time: Duration,
+}
+
+impl SparseWork {
+    pub(super) fn add(&mut self, texts: usize, tokens: usize, time: Duration) {
+        self.texts += texts;
+        self.tokens += tokens;
+        self.time += time;
+    }
 }

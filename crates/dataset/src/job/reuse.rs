@@ -14,19 +14,19 @@ use chunkmill_embed::{SPARSE_TRUNCATED, SparseVector};
 
 use crate::dataset::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, sparse_vectors, vectors};
 
-/// The reused values of a chunk.
+/// The values that models computed for a chunk.
 #[derive(Debug, Default)]
-pub(super) struct ReusedValues {
+pub(super) struct ChunkValues {
     pub(super) vector: Vec<f32>,
     /// Empty without a sparse model.
-    pub(super) sparse: ReusedSparse,
+    pub(super) sparse: SparseValues,
     /// Number of model tokens before truncation.
     pub(super) n_tokens: i64,
 }
 
-/// The reused sparse vector of a chunk.
+/// The values that a sparse model computed for a chunk.
 #[derive(Debug, Default)]
-pub(super) struct ReusedSparse {
+pub(super) struct SparseValues {
     pub(super) vector: SparseVector,
     pub(super) is_truncated: bool,
 }
@@ -99,8 +99,8 @@ impl Earlier {
         &self,
         documents: impl IntoIterator<Item = &'d DocumentRow>,
         chunks: &[ChunkRow],
-    ) -> Vec<Option<ReusedValues>> {
-        let mut kept: Vec<Option<ReusedValues>> = chunks.iter().map(|_| None).collect();
+    ) -> Vec<Option<ChunkValues>> {
+        let mut kept: Vec<Option<ChunkValues>> = chunks.iter().map(|_| None).collect();
         // For each file, ranges of its rows with the index of the chunk that the first row belongs to.
         let mut wanted: BTreeMap<u32, Vec<(Range<usize>, usize)>> = BTreeMap::new();
         let mut at = 0;
@@ -134,7 +134,7 @@ impl Earlier {
         rows: Vec<Range<usize>>,
         mut places: impl Iterator<Item = usize>,
         chunks: &[ChunkRow],
-        kept: &mut [Option<ReusedValues>],
+        kept: &mut [Option<ChunkValues>],
     ) -> Result<()> {
         let [of] = self.dataset.manifest().representations();
         let dim = of.dim;
@@ -151,7 +151,7 @@ impl Earlier {
             let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
             let values = vectors(column(of.column)?, dim).ok_or_else(damaged)?;
             let values = values.as_primitive::<Float32Type>().values();
-            let sparse = is_sparse.then(|| Ok(reused_sparse(column("flags")?, column(SPARSE)?).ok_or_else(damaged)?));
+            let sparse = is_sparse.then(|| sparse_values(column("flags")?, column(SPARSE)?).ok_or_else(damaged));
             let mut sparse = sparse.transpose()?.into_iter().flatten();
             for (row, ((id, hash), tokens)) in rows.zip(tokens).enumerate() {
                 let place = places.next().ok_or_else(damaged)?;
@@ -160,7 +160,7 @@ impl Earlier {
                     && id == Some(&chunks[place].chunk_id)
                     && hash == Some(&chunks[place].content_hash)
                 {
-                    kept[place] = Some(ReusedValues { vector: values[row * dim..][..dim].to_vec(), sparse, n_tokens });
+                    kept[place] = Some(ChunkValues { vector: values[row * dim..][..dim].to_vec(), sparse, n_tokens });
                 }
             }
         }
@@ -169,12 +169,12 @@ impl Earlier {
 }
 
 /// Returns the sparse vectors of some rows, and whether the model read only the beginning of each text.
-fn reused_sparse(flags: &ArrayRef, vectors: &ArrayRef) -> Option<Vec<ReusedSparse>> {
+fn sparse_values(flags: &ArrayRef, vectors: &ArrayRef) -> Option<Vec<SparseValues>> {
     let flags = flags.as_list_opt::<i32>()?;
     let of = |(row, vector)| {
         let flags = flags.value(row);
         let is_truncated = flags.as_string_opt::<i32>()?.iter().any(|flag| flag == Some(SPARSE_TRUNCATED));
-        Some(ReusedSparse { vector, is_truncated })
+        Some(SparseValues { vector, is_truncated })
     };
     sparse_vectors(vectors)?.into_iter().enumerate().map(of).collect()
 }

@@ -109,6 +109,7 @@ pub fn run(
         texts_embedded: built.texts_embedded,
         texts_cached: built.texts_cached,
         tokens_read: built.tokens_read,
+        sparse: built.sparse,
         elapsed: started.elapsed(),
         stages: [preparing, embedding, writing + publishing.elapsed()],
     })

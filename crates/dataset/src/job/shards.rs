@@ -24,7 +24,7 @@ use super::job::Job;
 use super::leaving::leaving;
 use super::parts::{self, PartWork};
 use super::prepare::Recipe;
-use super::report::Report;
+use super::report::{Report, SparseWork};
 use super::reuse::Earlier;
 use super::{inputs, publish};
 
@@ -324,6 +324,8 @@ fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool
     let mut run = |texts: &[String]| -> Result<(usize, Duration)> {
         let started = Instant::now();
         let tokens = batcher.embed(texts, Role::Document, stop, &|_, _| ())?.tokens_read;
+        // A sparse model reads them too; the tokens are counted once.
+        batcher.sparse(texts, stop, &|_, _| ())?;
         Ok((tokens, started.elapsed()))
     };
     // The first texts warm up threads and memory.
@@ -558,6 +560,7 @@ fn report(
         texts_embedded,
         texts_cached,
         tokens_read,
+        sparse: SparseWork::default(),
         elapsed,
         stages,
     })

@@ -74,13 +74,11 @@ impl SparseEmbedder for Splade {
     }
 
     fn query(&self, text: &str) -> Result<SparseVector> {
-        match &self.queries {
-            Some(weights) => weights.vector(text),
-            None => {
-                let ids = self.tokenizer.encode(text, Role::Query)?.ids;
-                Ok(self.embed(&[&ids])?.pop().unwrap_or_default())
-            }
+        if let Some(weights) = &self.queries {
+            return weights.vector(text);
         }
+        let ids = self.tokenizer.encode(text, Role::Query)?.ids;
+        Ok(self.embed(&[&ids])?.pop().unwrap_or_default())
     }
 }
 

@@ -228,7 +228,7 @@ impl Default for Ranking {
         Self {
             fusion: Fusion::Linear,
             vector_share: Share(0.6),
-            sparse_share: Share(0.15),
+            sparse_share: Share(0.1),
             document: Weight::ONE,
             neighbours: Weight(0.2),
             language: LanguageSetting::Auto,
