@@ -1,4 +1,5 @@
-//! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, by keyword and by both.
+//! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, by keyword, by both, and with
+//! sparse vectors of 60 tokens.
 //!
 //! Vectors are random directions, and texts are random words with the word frequencies of a language. An exact
 //! search reads all of them, whatever they contain. The job itself builds the dataset once, in a temporary folder.
@@ -25,10 +26,11 @@ use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
     Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+    SparseEmbedder, SparseModel, SparseVector,
 };
 use chunkmill::error::Result;
 use chunkmill::job::{Job, run};
-use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher};
+use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher, Share};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -67,12 +69,61 @@ impl Random {
     }
 }
 
+/// Number of weights of a chunk's sparse vector.
+const TOKENS: usize = 60;
+
+/// A sparse model that returns random tokens of 30,000 for each text, the n-th about as often as 1/n.
+struct Tokens(SparseModel);
+
+impl Tokens {
+    fn vector(random: &mut Random, count: usize) -> SparseVector {
+        let token = |random: &mut Random| (30_000f64.powf(random.unit()) as u32, random.unit() as f32);
+        SparseVector::rounded((0..count).map(|_| token(random)))
+    }
+}
+
+impl SparseEmbedder for Tokens {
+    fn info(&self) -> &SparseModel {
+        &self.0
+    }
+
+    fn encode(&self, text: &str) -> Result<EncodedText> {
+        Ok(hashed(text))
+    }
+
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<SparseVector>> {
+        let seed = |ids: &[u32]| Random(u64::from(ids[2]) << 32 | u64::from(ids[3]));
+        Ok(batch.iter().map(|ids| Self::vector(&mut seed(ids), TOKENS)).collect())
+    }
+
+    fn query(&self, _: &str) -> Result<SparseVector> {
+        Ok(SparseVector::default())
+    }
+}
+
+/// Returns the hash of a text as its tokens.
+fn hashed(text: &str) -> EncodedText {
+    let hash = blake3::hash(text.as_bytes());
+    let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    EncodedText { ids, n_tokens: 8 }
+}
+
 /// An embedder that returns a random direction for each text.
-struct Directions(ModelInfo);
+struct Directions(ModelInfo, Tokens);
 
 impl Directions {
     fn new() -> Self {
-        Self(ModelInfo {
+        let sparse = SparseModel {
+            id: "tokens".to_owned(),
+            revision: None,
+            vocabulary: 30_000,
+            max_tokens: 512,
+            precision: Precision::F32,
+            fingerprint: "tokens".to_owned(),
+            arithmetic: String::new(),
+            files: BTreeMap::new(),
+        };
+        let info = ModelInfo {
             id: "directions".to_owned(),
             revision: None,
             files: BTreeMap::new(),
@@ -85,8 +136,9 @@ impl Directions {
             fingerprint: "directions".to_owned(),
             arithmetic: String::new(),
             query: None,
-            sparse: None,
-        })
+            sparse: Some(sparse.clone()),
+        };
+        Self(info, Tokens(sparse))
     }
 }
 
@@ -96,9 +148,11 @@ impl Embedder for Directions {
     }
 
     fn encode(&self, text: &str, _: Role) -> Result<EncodedText> {
-        let hash = blake3::hash(text.as_bytes());
-        let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-        Ok(EncodedText { ids, n_tokens: 8 })
+        Ok(hashed(text))
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseEmbedder> {
+        Some(&self.1)
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
@@ -143,15 +197,29 @@ fn index(folder: &Path) -> Dataset {
     Dataset::open(&out).unwrap()
 }
 
-/// Returns a question of six words and its vector.
-fn question(number: u64) -> (String, Vec<f32>) {
-    let mut random = Random(number + 1_000_000);
-    let words: Vec<String> = (0..6).map(|_| random.word()).collect();
-    (words.join(" "), random.direction())
+/// A question of six words, with its vectors.
+struct Question {
+    text: String,
+    vector: Vec<f32>,
+    sparse: SparseVector,
 }
 
-fn ask(searcher: &Searcher, mode: Mode, (text, vector): &(String, Vec<f32>), texts: bool) -> usize {
-    let query = Query { mode, text, vector: Some(vector), k: 10, ..Query::default() };
+fn question(number: u64) -> Question {
+    let mut random = Random(number + 1_000_000);
+    let words: Vec<String> = (0..6).map(|_| random.word()).collect();
+    Question { text: words.join(" "), vector: random.direction(), sparse: Tokens::vector(&mut random, 8) }
+}
+
+/// Returns the default ranking, without sparse vectors unless they are wanted.
+fn ranking(with_sparse: bool) -> Ranking {
+    let default = Ranking::default();
+    if with_sparse { default } else { Ranking { sparse_share: Share::ZERO, ..default } }
+}
+
+fn ask(searcher: &Searcher, mode: Mode, question: &Question, with_sparse: bool, texts: bool) -> usize {
+    let Question { text, vector, sparse } = question;
+    let ranking = ranking(with_sparse);
+    let query = Query { mode, text, vector: Some(vector), sparse: Some(sparse), k: 10, ranking, ..Query::default() };
     let found = searcher.search(&query).unwrap();
     if texts { searcher.hits(&found, false).unwrap().len() } else { found.len() }
 }
@@ -166,32 +234,41 @@ fn latency(c: &mut Criterion) {
         eprintln!("{what:<34} {:>8.1} ms", start.elapsed().as_secs_f64() * 1e3);
     };
     let cache = folder.path().join("cache");
-    let ranking = Ranking::default();
+    let default = Ranking::default();
     let mut searcher = None;
     timed("open", &mut || searcher = Some(Searcher::open(dataset.clone(), Some(cache.clone())).unwrap()));
     let searcher = searcher.unwrap();
-    timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &ranking).unwrap());
-    timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &ranking).unwrap());
+    timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &default).unwrap());
+    timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &default).unwrap());
+    timed("read the sparse vectors", &mut || searcher.prepare(Mode::Sparse, &default).unwrap());
     let again = Searcher::open(dataset, Some(cache)).unwrap();
-    timed("load the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &ranking).unwrap());
+    timed("load the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &default).unwrap());
     drop(again);
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
-    for (mode, texts) in [(Mode::Vector, false), (Mode::Keyword, false), (Mode::Hybrid, false), (Mode::Hybrid, true)] {
+    for (mode, with_sparse, texts) in [
+        (Mode::Vector, false, false),
+        (Mode::Keyword, false, false),
+        (Mode::Sparse, true, false),
+        (Mode::Hybrid, false, false),
+        (Mode::Hybrid, true, false),
+        (Mode::Hybrid, false, true),
+    ] {
         let mut times: Vec<Duration> = Vec::new();
         for question in &questions {
             let start = Instant::now();
-            black_box(ask(&searcher, mode, question, texts));
+            black_box(ask(&searcher, mode, question, with_sparse, texts));
             times.push(start.elapsed());
         }
         times.sort_unstable();
         let at = |share: f64| times[(times.len() as f64 * share) as usize].as_secs_f64() * 1e3;
-        let what = format!("{mode}{}", if texts { " with texts" } else { "" });
+        let sparse = if with_sparse && mode == Mode::Hybrid { " and sparse" } else { "" };
+        let what = format!("{mode}{sparse}{}", if texts { " with texts" } else { "" });
         eprintln!("{chunks} chunks, {what:<19} p50 {:.1}, p95 {:.1}, p99 {:.1} ms", at(0.5), at(0.95), at(0.99));
     }
     let mut times: Vec<Duration> = Vec::new();
     for question in &questions {
-        let (text, vector) = (&*question.0, Some(&*question.1));
-        let found = searcher.search(&Query { text, vector, k: 50, ..Query::default() }).unwrap();
+        let (text, vector, ranking) = (&*question.text, Some(&*question.vector), ranking(false));
+        let found = searcher.search(&Query { text, vector, ranking, k: 50, ..Query::default() }).unwrap();
         let start = Instant::now();
         black_box(searcher.context(&found, 2000, Packing::Evidence).unwrap());
         times.push(start.elapsed());
@@ -203,7 +280,7 @@ fn latency(c: &mut Criterion) {
         at(0.5),
         at(0.95)
     );
-    let vectors: Vec<&[f32]> = questions.iter().map(|(_, vector)| &vector[..]).collect();
+    let vectors: Vec<&[f32]> = questions.iter().map(|question| &question.vector[..]).collect();
     timed("500 questions by vector at once", &mut || {
         black_box(searcher.nearest(&vectors, 10, &chunkmill::search::Filter::default()).unwrap());
     });
@@ -214,7 +291,7 @@ fn latency(c: &mut Criterion) {
         group.bench_function(mode.name(), |b| {
             b.iter(|| {
                 next = (next + 1) % questions.len();
-                ask(&searcher, mode, &questions[next], false)
+                ask(&searcher, mode, &questions[next], false, false)
             });
         });
     }

@@ -24,10 +24,12 @@ fn main() -> anyhow::Result<()> {
     ensure!(embedder.info().fingerprint == made_by.fingerprint, "the dataset needs its own model, {}", made_by.id);
     // The role matters: many models encode questions differently from documents. `Mode::Keyword` needs no vector.
     let vector = embed::query(embedder.as_ref(), &question)?;
+    // Only if the dataset has sparse vectors: CHUNKMILL_SPARSE_MODEL names their model.
+    let sparse = embed::sparse_query(embedder.as_ref(), &question)?;
 
     // Open the searcher once. It can then answer many queries, from many threads.
     let searcher = Searcher::open(dataset, config.keyword_cache)?;
-    let query = Query { text: &question, vector: Some(&vector), k: 3, ..Query::default() };
+    let query = Query { text: &question, vector: Some(&vector), sparse: sparse.as_ref(), k: 3, ..Query::default() };
     for hit in searcher.hits(&searcher.search(&query)?, false)? {
         println!("{}. {:.3} {}\n{}\n", hit.rank, hit.score, hit.citation, hit.content.trim_end());
     }

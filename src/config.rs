@@ -216,7 +216,7 @@ settings! {
         pub recency_weight: Weight = "W", Is("0"), Nothing;
         /// Weight of chunks linked to the best hits, in `graph`.
         pub graph_weight: Weight = "W", Is("0.5"), Nothing;
-        /// How many entries of the vector and keyword lists `rrf` reads.
+        /// How many entries of each list `rrf` reads.
         pub depth: NonZeroUsize = "N", Is("100"), Nothing;
         /// How many of the best hits `graph` follows links from.
         pub graph_seeds: NonZeroUsize = "N", Is("10"), Nothing;
@@ -720,16 +720,19 @@ impl Config {
         Ok(QuestionVectors { vector, sparse: sparse.map(|sparse| sparse.query(text)).transpose()? })
     }
 
-    /// Loads the sparse model of a dataset for questions, if it has one: the configured one, otherwise the one that the dataset
-    /// records.
+    /// Loads the sparse model of a dataset for questions, if it has one: the configured one if `named`, otherwise the one that the
+    /// dataset records, or the configured one if the recorded one cannot be named.
     ///
     /// # Errors
     /// Those of [`embed::load_sparse_queries`], for another model too; [`Error::Model`] if the dataset does not record which
     /// one it was.
-    pub fn sparse_of(&self, manifest: &Manifest) -> Result<Option<Arc<dyn SparseEmbedder>>> {
+    pub fn sparse_of(&self, manifest: &Manifest, named: bool) -> Result<Option<Arc<dyn SparseEmbedder>>> {
         let Some(recorded) = &manifest.model.sparse else { return Ok(None) };
-        let found = || recorded_as(&recorded.id, recorded.revision.as_deref(), Engine::Cpu, "sparse-model");
-        let model = self.sparse_model.clone().map_or_else(found, Ok)?;
+        let found = recorded_as(&recorded.id, recorded.revision.as_deref(), Engine::Cpu, "sparse-model");
+        let model = match self.sparse_model.clone() {
+            Some(model) if named => model,
+            configured => found.or_else(|error| configured.ok_or(error))?,
+        };
         Ok(Some(Arc::from(embed::load_sparse_queries(self.backend, &model, recorded)?)))
     }
 

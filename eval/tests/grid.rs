@@ -259,3 +259,30 @@ fn repeats_without_end_are_refused() {
     assert!(error.contains("sweep.toml: [timing] repeats = 9000000000 would not end"), "{error}");
     assert!(parse(&text("5"), "sweep.toml", Options::default()).is_ok());
 }
+
+#[test]
+fn sparse_search_needs_a_sparse_model_and_its_share_changes_nothing_without_one() {
+    let plan = plan(
+        r#"
+        [[grid]]
+        preset = "ragdocs"
+        sparse_model = ["none", "owner/sparse"]
+        mode = ["sparse", "hybrid"]
+        sparse_share = [0.1, 0.2]
+        "#,
+    );
+    let of = |model: &str| {
+        let name = format!("ragdocs sparse_model={model}, ");
+        let ids = ids(&plan).into_iter().filter_map(|id| Some(id.strip_prefix(&name)?.to_owned()));
+        ids.collect::<Vec<String>>()
+    };
+    let none = ["vector, k=5", "keyword, k=5", "hybrid, k=5"];
+    assert_eq!(of("none"), none, "{:?}", ids(&plan));
+    let with =
+        ["sparse, k=5", "vector, k=5", "keyword, k=5", "hybrid sparse_share=0.1, k=5", "hybrid sparse_share=0.2, k=5"];
+    assert_eq!(of("owner/sparse"), with, "{:?}", ids(&plan));
+    let alone = "[[grid]]\npreset = 'ragdocs'\nsparse_model = ['none', 'owner/sparse']\nmode = 'sparse'\n";
+    let alone = parse(alone, "sweep.toml", Options::default()).unwrap();
+    assert_eq!((alone.builds.len(), alone.cells.len()), (1, 1));
+    assert!(matches!(&alone.left_out[..], [left] if left.reason.to_string().contains("needs a sparse_model")));
+}

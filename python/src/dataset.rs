@@ -99,6 +99,9 @@ impl Dataset {
             "model": model.id,
             "model_revision": model.revision,
             "model_fingerprint": model.fingerprint,
+            "sparse_model": model.sparse.as_ref().map(|sparse| &sparse.id),
+            "sparse_model_revision": model.sparse.as_ref().and_then(|sparse| sparse.revision.as_ref()),
+            "sparse_model_fingerprint": model.sparse.as_ref().map(|sparse| &sparse.fingerprint),
             "dim": model.dim,
             "format_version": manifest.format_version,
             "tool_version": manifest.tool_version,
@@ -176,7 +179,8 @@ impl Searcher {
     }
 
     fn sparse(&self, config: &Config) -> Result<Option<Arc<dyn SparseEmbedder>>, Error> {
-        self.sparse.get(|| config.sparse_of(self.opened.dataset().manifest()))
+        let named = self.options.embedding.sparse_model.is_some();
+        self.sparse.get(|| config.sparse_of(self.opened.dataset().manifest(), named))
     }
 
     fn embedder(&self, config: &Config) -> Result<Arc<dyn Embedder>, Error> {

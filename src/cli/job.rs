@@ -16,7 +16,7 @@ use crate::config::{self, Config, Options};
 use crate::corpus::{OtherFiles, Root};
 use crate::dataset::{Counts, Manifest};
 use crate::document::MALFORMED_FRONT_MATTER;
-use crate::embed::Embedder;
+use crate::embed::{Embedder, SPARSE_TRUNCATED};
 use crate::error::exit;
 use crate::job::{ChunkChanges, DocumentChanges, Job, Report};
 use crate::storage::Location;
@@ -318,6 +318,13 @@ fn describe(report: &Report, out: &str) -> String {
     let files = count(report.manifest.files.len(), "file");
     lines.push(format!("  dataset    {out}: {files}, {}", size(bytes)));
     lines.extend(truncated(&report.manifest).map(|words| format!("  truncated  {words}")));
+    if let Some(sparse) = report.manifest.model.sparse.as_ref().filter(|_| counts.sparse_truncated > 0) {
+        let chunks = count(counts.chunks, "chunk");
+        lines.push(format!(
+            "  truncated  {} of {chunks}: the sparse model reads {} tokens (flag `{SPARSE_TRUNCATED}`)",
+            counts.sparse_truncated, sparse.max_tokens
+        ));
+    }
     let malformed = &report.malformed_front_matter;
     if !malformed.is_empty() {
         lines.push(format!(

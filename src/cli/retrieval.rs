@@ -228,7 +228,7 @@ impl RetrievalArgs {
         answer: impl FnOnce(&Searcher, &Query<'_>) -> crate::error::Result<T>,
     ) -> anyhow::Result<T> {
         let dataset = self.open()?;
-        let named = self.model.0.model.is_some();
+        let named = [self.model.0.model.is_some(), self.model.0.sparse_model.is_some()];
         let config = self.config.resolve(Options {
             embedding: self.model.0,
             search: self.search.0,
@@ -238,9 +238,9 @@ impl RetrievalArgs {
         use_threads(config.threads)?;
         let filter = self.filter.filter();
         let manifest = dataset.manifest();
-        let embedder = || config.embedder_of(manifest, named);
+        let embedder = || config.embedder_of(manifest, named[0]);
         let QuestionVectors { vector, sparse } =
-            config.question(&self.query, embedder, || config.sparse_of(manifest))?;
+            config.question(&self.query, embedder, || config.sparse_of(manifest, named[1]))?;
         let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
         for remark in searcher.unmet(&filter)? {
             tracing::warn!("{remark}");

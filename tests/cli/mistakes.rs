@@ -237,7 +237,7 @@ fn mistakes_in_searches_are_answered() {
         ("search out", 2, &["<QUERY>"]),
         ("search ut q", 5, &["does not exist", "did you mean `out`?"]),
         ("search docs q", 5, &["docs/manifest.json: does not exist", "chunkmill index docs -o OUT"]),
-        ("search out q --mode semantic", 2, &["vector, keyword, hybrid, graph"]),
+        ("search out q --mode semantic", 2, &["vector, keyword, sparse, hybrid, graph"]),
         ("search out q -k ten", 2, &["`ten` is not a whole number of 1 or more"]),
         ("search out q -k 0", 2, &["`0` is not a whole number of 1 or more"]),
         ("search out q -k -1", 2, &["`-1` is not a whole number of 1 or more"]),

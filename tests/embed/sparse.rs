@@ -224,6 +224,38 @@ fn questions_alone_are_loaded_without_the_network_and_only_of_the_recorded_model
     assert!(problem.contains("is not the sparse model of the dataset"), "{problem}");
 }
 
+#[test]
+fn damaged_weights_are_noticed_with_each_pooling() {
+    for (pooling, queries) in KINDS {
+        let folder = written(Tiny::new("bert", 48, 3), pooling, queries);
+        let path = folder.path().join("model.safetensors");
+        let mut tensors = candle_core::safetensors::load(&path, &candle_core::Device::Cpu).unwrap();
+        let bias = tensors["cls.predictions.bias"].to_vec1::<f32>().unwrap();
+        let bias: Vec<f32> = bias.iter().enumerate().map(|(at, x)| if at == 3 { f32::NAN } else { *x }).collect();
+        let bias = candle_core::Tensor::new(bias, &candle_core::Device::Cpu).unwrap();
+        tensors.insert("cls.predictions.bias".to_owned(), bias);
+        candle_core::safetensors::save(&tensors, &path).unwrap();
+        let model = open(folder.path(), Backend::default()).unwrap();
+        let ids = model.encode("the cat").unwrap().ids;
+        let problem = model.embed(&[&ids]).unwrap_err().to_string();
+        assert!(problem.contains("not finite"), "{pooling:?}: {problem}");
+        // And a head that lacks a part is none.
+        tensors.remove("cls.predictions.transform.dense.bias");
+        candle_core::safetensors::save(&tensors, &path).unwrap();
+        let problem = open(folder.path(), Backend::default()).err().unwrap();
+        assert!(problem.contains("no tensor `cls.predictions.transform.dense.bias`"), "{problem}");
+    }
+}
+
+#[test]
+fn a_text_without_tokens_has_no_weights() {
+    let folder = written(Tiny::new("bert", 48, 3), MAX, SparseQueries::Network);
+    let model = open(folder.path(), Backend::default()).unwrap();
+    let ids = model.encode("the cat").unwrap().ids;
+    let alone = model.embed(&[&ids]).unwrap().pop().unwrap();
+    assert_eq!(model.embed(&[&[], &ids, &[]]).unwrap(), [SparseVector::default(), alone, SparseVector::default()]);
+}
+
 /// Writes the models for `tests/golden/sparse.py`.
 #[test]
 #[ignore = "writes files for a person"]

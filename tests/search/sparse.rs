@@ -216,11 +216,14 @@ fn a_text_that_the_sparse_model_truncates_is_flagged_or_refused() {
     assert!(flagged("long.md") && !flagged("a.md"));
     // Reused, the flag stays.
     write(home.path(), "docs/a.md", b"# The cat\n\nSat.\n");
-    index(home.path(), "out", &WITH);
-    assert!(flagged("long.md"));
-    let args = ["index", "docs", "-o", "denied", "--embedder", "fake", "--max", "60", "--deny-truncation"];
-    let (code, _, errors) = run(home.path(), &[&args[..], &WITH].concat());
-    assert!(code == 5 && errors.contains("would be truncated to the 40 tokens"), "{code}: {errors}");
+    let said = index(home.path(), "out", &WITH);
+    assert!(flagged("long.md") && said["sparse_truncated"].as_u64() > Some(0), "{said}");
+    // The parts that are there are no excuse.
+    for out in ["denied", "out"] {
+        let args = ["index", "docs", "-o", out, "--embedder", "fake", "--max", "60", "--deny-truncation"];
+        let (code, _, errors) = run(home.path(), &[&args[..], &WITH].concat());
+        assert!(code == 5 && errors.contains("would be truncated to the 40 tokens"), "{code}: {errors}");
+    }
 }
 
 #[test]
@@ -242,4 +245,53 @@ fn a_search_says_which_sparse_model_it_lacks() {
     assert!(errors.contains("index with --sparse-model"), "{errors}");
     let (code, _, errors) = run(home.path(), &["search", "out", QUESTION, "--mode", "keyword"]);
     assert_eq!(code, 0, "{errors}");
+}
+
+#[test]
+fn shards_promotions_and_deletions_keep_sparse_vectors() {
+    let home = corpus();
+    let run = |args: &[&str]| {
+        let (code, out, errors) = run(home.path(), args);
+        assert_eq!(code, 0, "{args:?}: {errors}");
+        out
+    };
+    index(home.path(), "whole", &WITH);
+    let job = ["--embedder", "fake", "--embedding-cache", "off", "--max", "60"];
+    let plan = run(&[&["plan", "docs", "-o", "out", "--shards", "2"], &job[..], &WITH].concat());
+    write(home.path(), "plan.json", plan.as_bytes());
+    for shard in ["1/2", "2/2"] {
+        run(&["run", "--plan", "plan.json", "--shard", shard, "-o", "out"]);
+    }
+    run(&["commit", "--plan", "plan.json", "-o", "out"]);
+    assert_eq!(tree(&home.path().join("out")), tree(&home.path().join("whole")));
+    let before = stored(&home.path().join("out"));
+    run(&["promote", "out", "a.md", "important"]);
+    assert_eq!(stored(&home.path().join("out")), before);
+    run(&["delete", "out", "b.md"]);
+    let rest: Vec<_> = before.into_iter().filter(|(id, ..)| !id.starts_with("b.md")).collect();
+    assert_eq!(stored(&home.path().join("out")), rest);
+    run(&["verify", "out"]);
+}
+
+#[test]
+fn the_same_sparse_model_under_another_name_is_recorded_by_its_new_name() {
+    let home = corpus();
+    index(home.path(), "out", &WITH);
+    std::fs::rename(home.path().join("sparse"), home.path().join("renamed")).unwrap();
+    let again = index(home.path(), "out", &["--sparse-model", "renamed"]);
+    assert_eq!(again["chunks_reused"], again["chunks"]);
+    index(home.path(), "fresh", &["--sparse-model", "renamed"]);
+    assert_eq!(tree(&home.path().join("out")), tree(&home.path().join("fresh")));
+    let (code, _, errors) = run(home.path(), &["verify", "out"]);
+    assert_eq!(code, 0, "{errors}");
+}
+
+#[test]
+fn a_recorded_sparse_model_is_found_without_the_one_of_the_settings() {
+    let home = corpus();
+    index(home.path(), "out", &WITH);
+    sparse(home.path(), "other", 48, SparseQueries::Network);
+    write(home.path(), "chunkmill.toml", b"[embedding]\nsparse_model = 'sparse'\n");
+    // A folder has to be named, and the settings name it.
+    assert!(!search(home.path(), "out", &[]).is_empty());
 }

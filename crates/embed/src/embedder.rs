@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::Engine;
 use crate::kernel::Precision;
 use crate::late::TokenEmbedder;
-use crate::sparse::{SparseEmbedder, SparseModel, SparseVector};
+use crate::sparse::{SparseModel, SparseVector};
 
 /// The role of a text. Some models use different prompts for queries and documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +91,30 @@ pub trait Embedder: Send + Sync {
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
         None
     }
+}
+
+/// Turns texts into sparse vectors.
+pub trait SparseEmbedder: Send + Sync {
+    /// Returns the record that identifies the model.
+    fn info(&self) -> &SparseModel;
+
+    /// Tokenizes a document and truncates it to the model's limit.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tokenizer fails.
+    fn encode(&self, text: &str) -> Result<EncodedText>;
+
+    /// Returns a vector for each document of a batch. A vector depends only on its own document.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the network fails, or the model was loaded for questions only.
+    fn embed(&self, batch: &[&[u32]]) -> Result<Vec<SparseVector>>;
+
+    /// Returns the vector of a question.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] if the tokenizer or the network fails.
+    fn query(&self, text: &str) -> Result<SparseVector>;
 }
 
 /// The part of a [`ModelInput`] that determines its vector.

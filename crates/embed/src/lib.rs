@@ -14,6 +14,7 @@
 //! | `backend` | Which implementation runs a model, where, and in which precision? |
 //! | `representation` | How is a vector stored? |
 //! | [`late`] | How is a document read once for all its chunks? |
+//! | `sparse` | How much is a text about each token of a vocabulary? → `SparseVector` |
 //! | `embedder` | What does the rest of chunkmill know of a model? → `Embedder` |
 //! | `fields` | Under which names does a network's configuration have a number? |
 //! | `modules` | Which modules does a text pass through? |
@@ -24,11 +25,11 @@
 //! | `tensors` | Which weights are in a model's files? |
 //! | `head` | How do the vectors of a text's tokens become one? |
 //! | [`model`] | What do a model's files say of it? |
+//! | `splade` | Which modules does a sparse model have, and which weights do questions have? |
 //! | [`package`] | Where is the default model in a Python environment? |
 //! | [`known`] | Which models do we recommend? |
 //! | [`model_ref`] | Which model does a name mean, and where are its files? |
 //! | `rerank` | How well does a passage answer a question? → `Reranker` |
-//! | `sparse` | How much is a text about each token of a vocabulary? → `SparseEmbedder` |
 //! | `split` | Which sorted texts fit one batch? |
 //! | `fake` | An embedder for tests and dry runs |
 //! | `static_model` | An embedder that looks vectors up in a table |
@@ -57,6 +58,8 @@ mod representation;
 
 pub mod late;
 
+mod sparse;
+
 mod embedder;
 mod fields;
 
@@ -74,14 +77,14 @@ mod head;
 
 pub mod model;
 
+mod splade;
+
 pub mod package;
 
 pub mod known;
 pub mod model_ref;
 
 mod rerank;
-
-mod sparse;
 
 mod split;
 
@@ -105,8 +108,8 @@ pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
 pub use batch::{Batcher, EmbeddingResult, SparseResult};
 pub use cache::Cache;
 pub use embedder::{
-    Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, ZERO_VECTOR, is_zero,
-    query, sparse_query,
+    Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, SparseEmbedder,
+    ZERO_VECTOR, is_zero, query, sparse_query,
 };
 pub use kernel::{Isa, Precision};
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
@@ -116,4 +119,4 @@ pub use load::{
 };
 pub use representation::{EmbeddingType, Representation};
 pub use rerank::Reranker;
-pub use sparse::{SPARSE_TRUNCATED, SparseEmbedder, SparseModel, SparseVector};
+pub use sparse::{MAX_VOCABULARY, SPARSE_TRUNCATED, SparseModel, SparseVector};

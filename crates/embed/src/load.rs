@@ -8,12 +8,14 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::Embedder;
+use crate::embedder::{Embedder, SparseEmbedder};
 use crate::folder::Folder;
+use crate::kernel::Precision;
 use crate::model_ref::{self, ModelRef};
 use crate::modules::Module;
 use crate::rerank::{self, Reranker};
-use crate::sparse::{self, QueryWeights, QuestionsOnly, SparseEmbedder, SparseModel, SparseSettings};
+use crate::sparse::SparseModel;
+use crate::splade::{self, QueryWeights, QuestionsOnly, SparseSettings};
 use crate::{cpu, fake, model, models, static_model};
 
 /// Loads a model and checks every file before anything is computed.
@@ -142,7 +144,12 @@ pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reran
 pub fn load_sparse(backend: Backend, model: &ModelRef) -> Result<Box<dyn SparseEmbedder>> {
     let mut folder = model_ref::locate_sparse(model)?;
     let settings = SparseSettings::read(&mut folder)?;
-    let backend = Backend { device: Device::Cpu, dimensions: None, ..backend };
+    // The model next to it may run on a GPU, in a precision that only a GPU has.
+    let precision = match backend.precision {
+        PrecisionSetting::Fixed(precision) if !Precision::ON_CPU.contains(&precision) => PrecisionSetting::Auto,
+        precision => precision,
+    };
+    let backend = Backend { device: Device::Cpu, dimensions: None, precision, ..backend };
     let input = &settings.input;
     let plan = cpu::Plan::new(&input.config, input.tokenizer.max_tokens(), backend).map_err(|problem| {
         folder.error(format!("the `cpu` encoder cannot run it: {problem}"), "use another sparse model")
@@ -169,7 +176,7 @@ pub fn load_sparse_queries(
     if *found == recorded.fingerprint {
         Ok(model)
     } else {
-        Err(sparse::differs(&folder, recorded, &format!("its own fingerprint is {found}")))
+        Err(splade::differs(&folder, recorded, &format!("its own fingerprint is {found}")))
     }
 }
 

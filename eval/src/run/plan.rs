@@ -440,6 +440,15 @@ impl Planner<'_> {
         variants: &[Variant],
         ks: &[usize],
     ) -> Result<()> {
+        let has_sparse = config.sparse_model.is_some();
+        let variants = variants.iter().filter(|variant| has_sparse || variant.mode != Mode::Sparse);
+        let variants: Vec<Variant> =
+            variants.map(|variant| if has_sparse { variant.clone() } else { variant.without_sparse() }).collect();
+        if variants.is_empty() {
+            let reason = Reason::InWords("`sparse` needs a sparse_model".to_owned());
+            self.plan.left_out.push(LeftOut { id: name, reason });
+            return Ok(());
+        }
         let key = key(&options, config);
         let build = match self.by_key.get(&key) {
             Some(&build) => build,
@@ -454,9 +463,7 @@ impl Planner<'_> {
             }
         };
         let before = self.plan.cells.len();
-        let has_sparse = config.sparse_model.is_some();
-        let variants = variants.iter().filter(|variant| has_sparse || variant.mode != Mode::Sparse);
-        for variant in variants.map(|variant| if has_sparse { variant.clone() } else { variant.without_sparse() }) {
+        for variant in variants {
             let known = &mut self.plan.builds[build].variants;
             let at = known.iter().position(|other| other.finds_as(&variant)).unwrap_or_else(|| {
                 let mut variant = variant;
@@ -472,10 +479,7 @@ impl Planner<'_> {
             }
         }
         if self.plan.cells.len() == before {
-            let reason = match self.plan.builds[build].variants.as_slice() {
-                [] => Reason::InWords("`sparse` needs a sparse_model".to_owned()),
-                _ => Reason::EqualTo(self.plan.builds[build].name.clone()),
-            };
+            let reason = Reason::EqualTo(self.plan.builds[build].name.clone());
             self.plan.left_out.push(LeftOut { id: name, reason });
         }
         Ok(())
@@ -612,7 +616,13 @@ impl Variant {
     /// Returns the same search of a dataset without sparse vectors, where their weights make no difference.
     fn without_sparse(&self) -> Self {
         let Ranking { sparse_share, sparse, .. } = Ranking::default();
-        Self { ranking: Ranking { sparse_share, sparse, ..self.ranking }, ..self.clone() }
+        let is_read = |part: &&str| !["sparse_share=", "sparse_weight="].iter().any(|key| part.starts_with(key));
+        Self {
+            name: self.name.split(' ').filter(is_read).collect::<Vec<_>>().join(" "),
+            ranking: Ranking { sparse_share, sparse, ..self.ranking },
+            options: SearchOptions { sparse_share: None, sparse_weight: None, ..self.options.clone() },
+            ..self.clone()
+        }
     }
 
     /// Returns whether it finds and returns the same as another search.

@@ -97,6 +97,9 @@ class _Embedding(TypedDict, total=False):
     query_model: str | os.PathLike[str] | None
     """A second model, for queries only. It must have been trained to match the first [default: the model; to search,
     the dataset's own]."""
+    sparse_model: str | os.PathLike[str] | None
+    """A sparse model (SPLADE) next to the model. It adds a column of sparse vectors, by which `search` ranks too. It
+    runs on the CPU [default: none; to search, the dataset's own]."""
     device: str | os.PathLike[str] | None
     """Where the model runs: cpu, cuda:N, metal [default: cpu]."""
     embedder: Literal["auto", "cpu", "candle", "fake"] | None
@@ -132,13 +135,16 @@ class _Output(TypedDict, total=False):
 
 
 class _Search(TypedDict, total=False):
-    mode: Literal["vector", "keyword", "hybrid", "graph"] | None
+    mode: Literal["vector", "keyword", "sparse", "hybrid", "graph"] | None
     """How to search [default: hybrid]."""
     fusion: Literal["linear", "rrf"] | None
     """How `hybrid` and `graph` combine scores: a weighted sum of scores (`linear`) or of reciprocal ranks (`rrf`)
     [default: linear]."""
     vector_share: float | None
     """Share of the vector score in `linear`. Keywords get the rest [default: 0.6]."""
+    sparse_share: float | None
+    """Share of the sparse score in `linear`, if the dataset has sparse vectors. Vectors and keywords get the rest
+    [default: 0.1]."""
     document_weight: float | None
     """Weight of the whole document's keyword score in the scores of its chunks [default: 1]."""
     neighbour_weight: float | None
@@ -151,12 +157,14 @@ class _Search(TypedDict, total=False):
     """Weight of the vector list in `rrf` [default: 1]."""
     keyword_weight: float | None
     """Weight of the keyword list in `rrf` [default: 1]."""
+    sparse_weight: float | None
+    """Weight of the sparse list in `rrf`, if the dataset has sparse vectors [default: 1]."""
     recency_weight: float | None
     """Weight of the modification time. Newer documents rank higher [default: 0]."""
     graph_weight: float | None
     """Weight of chunks linked to the best hits, in `graph` [default: 0.5]."""
     depth: int | None
-    """How many entries of the vector and keyword lists `rrf` reads [default: 100]."""
+    """How many entries of each list `rrf` reads [default: 100]."""
     graph_seeds: int | None
     """How many of the best hits `graph` follows links from [default: 10]."""
     content_weight: float | None

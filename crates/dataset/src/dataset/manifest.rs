@@ -12,12 +12,16 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
-use arrow::array::{AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{Int64Type, SchemaRef};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_embed::hub::plain;
-use chunkmill_embed::{EmbeddingType, Engine, MAX_DIM, ModelInfo, Precision, QueryModel, Representation, SparseModel};
+use chunkmill_embed::{
+    EmbeddingType, Engine, MAX_DIM, MAX_VOCABULARY, ModelInfo, Precision, QueryModel, Representation, SPARSE_TRUNCATED,
+    SparseModel,
+};
 use chunkmill_text::chunk::{Settings, Spec};
 use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
 use chunkmill_text::tokens::Encoding;
@@ -182,6 +186,9 @@ pub struct Counts {
     pub model_tokens: u64,
     /// Chunks that the model truncated.
     pub truncated: u64,
+    /// Chunks that the sparse model truncated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sparse_truncated: u64,
     /// Links inside the corpus, including those to missing targets.
     pub edges: u64,
     /// Edges that lead to no document, or to one without the section they name.
@@ -236,28 +243,39 @@ impl Counts {
         self.tokens += part.tokens;
         self.model_tokens += part.model_tokens;
         self.truncated += part.truncated;
+        self.sparse_truncated += part.sparse_truncated;
+    }
+
+    /// Returns whether a model truncated a chunk.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.truncated > 0 || self.sparse_truncated > 0
     }
 
     /// Returns every number.
-    fn all(&self) -> [u64; 16] {
+    fn all(&self) -> [u64; 17] {
         let Self { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *self;
-        let Self { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = *self;
+        let Self {
+            sparse_truncated, edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, ..
+        } = *self;
         [
-            [discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated],
-            [
-                edges,
-                unresolved_edges,
-                link.edges,
-                link.unresolved,
-                wikilink.edges,
-                wikilink.unresolved,
-                image.edges,
-                image.unresolved,
-            ],
+            discovered,
+            documents,
+            chunks,
+            quarantined,
+            bytes,
+            tokens,
+            model_tokens,
+            truncated,
+            sparse_truncated,
+            edges,
+            unresolved_edges,
+            link.edges,
+            link.unresolved,
+            wikilink.edges,
+            wikilink.unresolved,
+            image.edges,
+            image.unresolved,
         ]
-        .as_flattened()
-        .try_into()
-        .unwrap_or_default()
     }
 
     /// Adds rows of `chunks`.
@@ -267,6 +285,13 @@ impl Counts {
         self.tokens += sum(rows, "n_tokens");
         self.model_tokens += sum(rows, "n_model_tokens");
         self.truncated += truncated.map_or(0, |column| column.true_count() as u64);
+        let flags = rows.column_by_name("flags").and_then(|column| column.as_list_opt::<i32>());
+        let flags = flags.and_then(|lists| lists.values().as_string_opt::<i32>().map(|all| (lists.offsets(), all)));
+        let is_flagged = |(offsets, all): (&OffsetBuffer<i32>, &StringArray)| {
+            let [start, end] = [offsets.first(), offsets.last()].map(|end| end.unsigned_abs() as usize);
+            (start..end.min(all.len())).filter(|&at| all.value(at) == SPARSE_TRUNCATED).count() as u64
+        };
+        self.sparse_truncated += flags.map_or(0, is_flagged);
     }
 
     /// Adds rows of `documents`.
@@ -295,6 +320,11 @@ impl Counts {
         kind.edges += 1;
         kind.unresolved += unresolved;
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Returns the sum of a column of counts.
@@ -402,7 +432,7 @@ impl Manifest {
         if model.dim == 0 || model.dim > MAX_DIM {
             return Some(format!("it records vectors of {}", count(model.dim, "dimension")));
         }
-        if let Some(sparse) = model.sparse.as_ref().filter(|sparse| u32::try_from(sparse.vocabulary).is_err()) {
+        if let Some(sparse) = model.sparse.as_ref().filter(|sparse| sparse.vocabulary > MAX_VOCABULARY) {
             return Some(format!("it records a vocabulary of {}", count(sparse.vocabulary, "token")));
         }
         let sum = |get: fn(&FileEntry) -> u64| files.iter().map(get).fold(0, u64::saturating_add);

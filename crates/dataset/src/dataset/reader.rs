@@ -180,11 +180,16 @@ pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
 pub fn sparse_vectors(column: &ArrayRef) -> Option<Vec<SparseVector>> {
     let lists = column.as_list_opt::<i32>()?;
     let elements = lists.values().as_struct_opt()?;
+    // A slice of a column keeps the elements of all its rows.
+    let first = usize::try_from(lists.offsets().first()).ok()?;
+    let count = usize::try_from(lists.offsets().last()).ok()?.checked_sub(first)?;
+    let is_inside = first.checked_add(count)? <= elements.len();
+    let elements = is_inside.then(|| elements.slice(first, count))?;
     let tokens = elements.column_by_name("token")?.as_primitive_opt::<UInt32Type>()?;
     let weights = cast(elements.column_by_name("weight")?, &DataType::Float32).ok()?;
     let weights = weights.as_primitive_opt::<Float32Type>()?;
     let vector = |ends: &[i32]| {
-        let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).ok());
+        let [start, end] = [ends[0], ends[1]].map(|end| usize::try_from(end).ok()?.checked_sub(first));
         let (tokens, weights) = (tokens.values().get(start?..end?)?, weights.values().get(start?..end?)?);
         SparseVector::stored(tokens, weights)
     };

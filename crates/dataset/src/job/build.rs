@@ -107,13 +107,15 @@ impl Block {
         self.documents.push(document);
     }
 
-    /// Adds the rows of a document.
-    fn add(&mut self, prepared: PreparedDocument) {
+    /// Adds the rows of a document. With late pooling, only a sparse model reads the texts of chunks.
+    fn add(&mut self, prepared: PreparedDocument, has_sparse: bool) {
         let PreparedDocument { document, chunks, texts, reading, outline } = prepared;
         self.begin(document, |chunk| chunks[chunk].chunk_id.as_str(), &outline);
         self.chunks.extend(chunks);
+        if reading.is_none() || has_sparse {
+            self.texts.extend(texts);
+        }
         self.readings.extend(reading);
-        self.texts.extend(texts);
     }
 }
 
@@ -213,7 +215,7 @@ impl Builder<'_> {
                     match made {
                         Ok(ChunkedDocument::Whole(prepared)) => {
                             inputs.document(source, Some(&prepared.document.content_hash));
-                            block.add(*prepared);
+                            block.add(*prepared, self.embedder.sparse().is_some());
                         }
                         Ok(ChunkedDocument::Large(cut)) => {
                             inputs.document(source, Some(&cut.row.content_hash));
@@ -251,7 +253,9 @@ impl Builder<'_> {
         for row in cut.rows() {
             self.go_on()?;
             weight += ROW_BYTES + 2 * row.content.len();
-            block.texts.push(embed_text(&row, &document, &self.job.spec));
+            if passage.is_none() || self.embedder.sparse().is_some() {
+                block.texts.push(embed_text(&row, &document, &self.job.spec));
+            }
             if let Some(passage) = &passage {
                 let same = block.readings.last_mut().filter(|last| Arc::ptr_eq(&last.passage, passage));
                 let span = span(&row);
@@ -299,6 +303,10 @@ impl Builder<'_> {
             let sparse_started = Instant::now();
             let sparse = batcher.sparse(&texts, self.stop, &progress)?;
             let has_sparse = sparse.is_some();
+            if has_sparse != self.embedder.info().sparse.is_some() {
+                let problem = "its record and the model do not agree".to_owned();
+                return Err(Error::Embed { doing: "running the sparse model", problem });
+            }
             let SparseResult { vectors, truncated, computed, tokens_read } = sparse.unwrap_or_default();
             total.sparse.add(computed, tokens_read, sparse_started.elapsed());
             let sparse = vectors.into_iter().zip(truncated);

@@ -21,13 +21,14 @@ pub(super) struct InputRecipe {
 
 impl InputRecipe {
     pub(super) fn new(job: &Job, model: &ModelInfo) -> Self {
+        let sparse = model.sparse.iter().map(|sparse| &*sparse.id);
         let parts = [
             env!("CARGO_PKG_VERSION").to_owned(),
             FORMAT_VERSION.to_string(),
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
             // Written into every file, although the same model under another name computes the same vectors.
-            [&*model.id].into_iter().chain(model.identity()).collect::<Vec<_>>().join("\n"),
+            [&*model.id].into_iter().chain(model.identity()).chain(sparse).collect::<Vec<_>>().join("\n"),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),
         ];
         Self { hash: blake3::hash(parts.join("\n").as_bytes()), admission: job.admission }

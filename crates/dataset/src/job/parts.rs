@@ -97,5 +97,5 @@ pub(super) fn promotions(dataset: Option<&Dataset>) -> BTreeMap<String, String> 
 
 /// Returns whether a finished part is what this work would produce.
 pub(super) fn is_usable(job: &Job, work: &PartWork, part: &Part) -> bool {
-    part.record.inputs == work.inputs && !(job.deny_truncation && part.record.counts.truncated > 0)
+    part.record.inputs == work.inputs && !(job.deny_truncation && part.record.counts.is_truncated())
 }

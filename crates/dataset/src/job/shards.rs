@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
-use chunkmill_embed::{Batcher, Embedder, Role};
+use chunkmill_embed::{Batcher, Embedder, ModelInfo, Role, SparseModel};
 use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +144,7 @@ impl Plan {
 
     /// Returns whether a finished part is the one that the plan needs at this index.
     fn wants(&self, index: usize, record: &PartRecord) -> bool {
-        let refused = self.deny_truncation && record.counts.truncated > 0;
+        let refused = self.deny_truncation && record.counts.is_truncated();
         !refused && self.parts.get(index).is_some_and(|planned| planned.inputs == record.inputs)
     }
 
@@ -193,6 +193,12 @@ impl Plan {
         } else if here.arithmetic != there.arithmetic {
             let (here, there) = (&here.arithmetic, &there.arithmetic);
             format!("is for vectors computed with {there}; this machine would compute them with {here}")
+        } else if here.sparse != there.sparse {
+            let name = |model: &ModelInfo| match &model.sparse {
+                None => "none".to_owned(),
+                Some(SparseModel { id, fingerprint, arithmetic, .. }) => format!("{id} ({fingerprint}, {arithmetic})"),
+            };
+            format!("is for the sparse model {}; the one here is {}", name(there), name(here))
         } else if self.manifest != now {
             "is for other settings".to_owned()
         } else {

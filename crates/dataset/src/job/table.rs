@@ -192,12 +192,12 @@ impl<'a> TableFilter<'a> {
         };
         let sparse =
             self.batcher.as_ref().map(|batcher| batcher.sparse(&texts, stop, &|_, _| ())).transpose()?.flatten();
-        for (row, is_truncated) in chunks.iter_mut().zip(sparse.iter().flat_map(|sparse| &sparse.truncated)) {
-            row.set_sparse(*is_truncated);
-        }
         let dim = self.vectors.map_or(1, |of| of.dim).max(1);
         for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
             row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
+        }
+        for (row, is_truncated) in chunks.iter_mut().zip(sparse.iter().flat_map(|sparse| &sparse.truncated)) {
+            row.set_sparse(*is_truncated);
         }
         // Each copied value once more for each row.
         let copied: Vec<usize> = (first..=rows.last().copied().unwrap_or(first))

@@ -6,18 +6,20 @@ use chunkmill_base::error::Result;
 use super::encoder::{Linear, Norm, StateSelection};
 use super::runner::{Plan, Runner};
 use super::weights::HeadWeights;
-use crate::embedder::{EncodedText, Role};
+use crate::embedder::{EncodedText, Role, SparseEmbedder};
 use crate::folder::Folder;
 use crate::kernel::{Floats, Input, Kernel, Matrix, Operand, PAD, Precision, Then};
 use crate::model::InputSettings;
-use crate::sparse::{
-    QueryWeights, SparseEmbedder, SparseModel, SparseSettings, SparseVector, SpladePooling, checked_vocabulary,
-};
+use crate::sparse::{SparseModel, SparseVector};
+use crate::splade::{QueryWeights, SparseSettings, SpladePooling, checked_vocabulary};
 use crate::tokenizer::ModelTokenizer;
 
 /// Number of tokens of the vocabulary whose outputs are computed together: their weights and the outputs of a batch stay in
 /// a core's cache.
 const PANEL: usize = 512;
+
+/// Number of values of texts that are in memory together: one for each text and token of the vocabulary.
+const VALUES: usize = 4 << 20;
 
 /// A network that turns documents into sparse vectors.
 pub(crate) struct Splade {
@@ -35,7 +37,7 @@ impl Splade {
         let (kernel, activation) = (plan.kernel, plan.network.head_activation(&settings.input.config));
         let damaged =
             |folder: &Folder, problem: String| folder.error(format!("weights: {problem}"), "pull the model again");
-        let activation = activation.map_err(|problem| damaged(&folder, problem))?;
+        let activation = activation.map_err(|problem| folder.error(problem, "use another sparse model"))?;
         let (runner, tensors) = Runner::load(&mut folder, &settings.network, plan, &settings.input.tokenizer)?;
         let weights = HeadWeights::read(&tensors, &settings.input.model_type, runner.encoder.words(), runner.hidden);
         let weights = weights.map_err(|problem| folder.error(problem, "use a model with a language-model head"))?;
@@ -49,6 +51,24 @@ impl Splade {
     }
 }
 
+impl Splade {
+    /// Returns the vectors of texts whose values are in memory together.
+    fn embed_together(&self, texts: &[&[u32]]) -> Result<Vec<SparseVector>> {
+        let stride = self.runner.encoder.stride();
+        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
+        let values = self.runner.states(texts, &[], StateSelection::All, |all| {
+            let mut states = Floats::new(lengths.iter().sum::<usize>() * stride);
+            let mut at = 0;
+            for text in all {
+                states[at..at + text.len()].copy_from_slice(text);
+                at += text.len();
+            }
+            self.head.pooled(&mut states[..at], stride, &lengths, self.pooling)
+        })?;
+        values.iter().map(|values| self.pooling.vector(values)).collect()
+    }
+}
+
 impl SparseEmbedder for Splade {
     fn info(&self) -> &SparseModel {
         &self.info
@@ -59,18 +79,12 @@ impl SparseEmbedder for Splade {
     }
 
     fn embed(&self, batch: &[&[u32]]) -> Result<Vec<SparseVector>> {
-        let stride = self.runner.encoder.stride();
-        let values = self.runner.states(batch, &[], StateSelection::All, |texts| {
-            let mut states = Floats::new(batch.iter().map(|ids| ids.len()).sum::<usize>() * stride);
-            let mut at = 0;
-            for text in texts {
-                states[at..at + text.len()].copy_from_slice(text);
-                at += text.len();
-            }
-            let lengths: Vec<usize> = batch.iter().map(|ids| ids.len()).collect();
-            self.head.pooled(&mut states[..at], stride, &lengths, self.pooling)
-        })?;
-        values.iter().map(|values| self.pooling.vector(values)).collect()
+        // A text without tokens is about none.
+        let texts: Vec<&[u32]> = batch.iter().copied().filter(|ids| !ids.is_empty()).collect();
+        let together = (VALUES / self.info.vocabulary).max(1);
+        let parts = texts.chunks(together).map(|texts| self.embed_together(texts)).collect::<Result<Vec<_>>>()?;
+        let mut vectors = parts.into_iter().flatten();
+        Ok(batch.iter().map(|ids| if ids.is_empty() { None } else { vectors.next() }.unwrap_or_default()).collect())
     }
 
     fn query(&self, text: &str) -> Result<SparseVector> {

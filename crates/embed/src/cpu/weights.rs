@@ -651,9 +651,11 @@ impl HeadWeights {
             read(name, shape)?
                 .ok_or_else(|| format!("there is no tensor `{name}`; is the model a masked language model?"))
         };
-        // ModernBERT has no biases here.
-        let or_zeros =
-            |name: &str, size: usize| Ok::<_, String>(read(name, &[size])?.unwrap_or_else(|| vec![0.0; size]));
+        // Only ModernBERT may have no biases here.
+        let or_zeros = |name: &str, size: usize| match model_type {
+            "modernbert" => Ok(read(name, &[size])?.unwrap_or_else(|| vec![0.0; size])),
+            _ => needed(name, &[size]),
+        };
         let HeadNames { dense, norm, decoder, bias } = names;
         let decoder_bias = match read(&format!("{decoder}.bias"), &[tokens])? {
             Some(bias) => bias,

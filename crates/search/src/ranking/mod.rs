@@ -202,7 +202,7 @@ impl Ranker {
 
     fn by_sparse(&self, question: Question<'_>, k: usize, mask: Option<&[bool]>) -> Result<Vec<RankedRow>> {
         let scores = self.sparse_scores(question)?;
-        if scores.is_none() && question.mode == Mode::Sparse {
+        if scores.is_none() && question.mode == Mode::Sparse && self.rows.len() > 0 {
             return Err(sparse::none(&self.dataset));
         }
         let found = scores.into_iter().flatten().map(f64::from).enumerate().filter(|(_, score)| *score > 0.0);
