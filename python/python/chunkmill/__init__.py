@@ -52,6 +52,7 @@ from ._results import (  # noqa: E402
     Progress,
     Quarantined,
     Report,
+    SparseReport,
     Verification,
     no_attribute,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "Report",
     "Searcher",
     "SettingError",
+    "SparseReport",
     "StorageError",
     "Table",
     "Verification",

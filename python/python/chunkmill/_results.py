@@ -68,6 +68,19 @@ class Quarantined:
     """BLAKE3 of the bytes that were read; ``None`` if nothing was read."""
 
 
+@dataclass(frozen=True)
+class SparseReport:
+    """The work of a sparse model in an :func:`index` run."""
+
+    model: str
+    model_fingerprint: str
+    texts_embedded: int
+    """Number of distinct texts that it read."""
+    tokens_read: int
+    seconds: float
+    """Its part of the time of embedding."""
+
+
 @dataclass(frozen=True, repr=False)
 class DocumentList:
     """Some documents: how many, and which."""
@@ -259,6 +272,10 @@ class Report:
     spec_fingerprint: str
     model: str
     model_fingerprint: str
+    sparse: SparseReport | None
+    """The work of the sparse model, if there is one."""
+    sparse_truncated: int = 0
+    """Number of chunks that the sparse model truncated."""
     quarantine: tuple[Quarantined, ...] = ()
     """Every document that is not indexed, with the reason."""
     truncation: str | None = None
@@ -268,10 +285,11 @@ class Report:
     def _of(cls, text: str) -> Report:
         read = json.loads(text)
         summary = read["summary"]
-        chunks = summary["chunk_changes"]
+        chunks, sparse = summary["chunk_changes"], summary["sparse"]
         summary |= {
             "changes": Changes._of(summary["changes"]),  # pyright: ignore[reportPrivateUsage]
             "chunk_changes": None if chunks is None else ChunkChanges(**chunks),
+            "sparse": None if sparse is None else SparseReport(**sparse),
             "other_files": OtherFiles._of(summary["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         }
         quarantine = tuple(Quarantined(**row) for row in read["quarantine"])
@@ -292,7 +310,10 @@ class Report:
         if self.truncation:
             lines.append(("truncated", self.truncation))
         lines += [("quarantined", f"{row.doc_id}: {row.reason}") for row in self.quarantine[:10]]
-        lines += [("settings", self.spec), ("model", self.model), ("time", f"{self.seconds:.1f} s")]
+        lines += [("settings", self.spec), ("model", self.model)]
+        if self.sparse is not None:
+            lines.append(("sparse model", self.sparse.model))
+        lines.append(("time", f"{self.seconds:.1f} s"))
         return lines
 
     def __repr__(self) -> str:
