@@ -166,7 +166,7 @@ class Chunk:
     def flags(self) -> list[str]:
         """Oversized_… for a block over the maximum, alone or with its headings or overlap, or part of a list
         item that is; inline_data if it has an inline data: URL; zero_vector if the model knows no word of
-        it; names of risks in the text."""
+        it; sparse_truncated if the sparse model reads only the beginning; names of risks in the text."""
 
     @property
     def links(self) -> list[dict[str, Any]]:
