@@ -142,7 +142,11 @@ pub fn load_reranker(backend: Backend, model: &ModelRef) -> Result<Box<dyn Reran
 /// [`Model`](chunkmill_base::error::Error::Model) if it cannot be found or is not a sparse model;
 /// [`Setting`](chunkmill_base::error::Error::Setting) if the backend cannot run here.
 pub fn load_sparse(backend: Backend, model: &ModelRef) -> Result<Box<dyn SparseEmbedder>> {
-    let mut folder = model_ref::locate_sparse(model)?;
+    load_sparse_from(model_ref::locate_sparse(model)?, backend)
+}
+
+/// Loads the sparse model of a folder.
+fn load_sparse_from(mut folder: Folder, backend: Backend) -> Result<Box<dyn SparseEmbedder>> {
     let settings = SparseSettings::read(&mut folder)?;
     // The model next to it may run on a GPU, in a precision that only a GPU has.
     let precision = match backend.precision {
@@ -171,7 +175,7 @@ pub fn load_sparse_queries(
         return Ok(Box::new(questions));
     }
     let backend = Backend { precision: PrecisionSetting::Fixed(recorded.precision), ..backend };
-    let model = load_sparse(backend, model)?;
+    let model = load_sparse_from(folder.clone(), backend)?;
     let found = &model.info().fingerprint;
     if *found == recorded.fingerprint {
         Ok(model)

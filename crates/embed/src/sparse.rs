@@ -49,9 +49,9 @@ impl SparseVector {
         &self.0
     }
 
-    /// Keeps only this many weights, those farthest from 0; of equal ones, those of the first tokens.
-    pub(crate) fn keep(&mut self, most: usize) {
-        if self.0.len() > most {
+    /// Keeps only this many weights, if they are limited: those farthest from 0; of equal ones, those of the first tokens.
+    pub(crate) fn keep(&mut self, most: Option<usize>) {
+        if let Some(most) = most.filter(|&most| self.0.len() > most) {
             self.0.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
             self.0.truncate(most);
             self.0.sort_unstable_by_key(|(token, _)| *token);

@@ -46,14 +46,8 @@ impl SpladePooling {
         let weight = |value: f32| if self.sums { value } else { self.weight(value) };
         let mut vector =
             SparseVector::rounded(positive.map(|(token, &value)| (token, weight(value).min(f16::MAX.to_f32()))));
-        self.limit(&mut vector);
+        vector.keep(self.most);
         Ok(vector)
-    }
-
-    fn limit(self, vector: &mut SparseVector) {
-        if let Some(most) = self.most {
-            vector.keep(most);
-        }
     }
 }
 
@@ -251,9 +245,7 @@ impl QueryWeights {
         let ids = self.tokenizer.encode(text, Role::Query)?.ids;
         let weight = |id: u32| Some((id, *self.weights.get(id as usize)?));
         let mut vector = SparseVector::new(ids.into_iter().filter_map(weight));
-        if let Some(most) = self.most {
-            vector.keep(most);
-        }
+        vector.keep(self.most);
         Ok(vector)
     }
 }
@@ -270,15 +262,9 @@ impl QuestionsOnly {
     /// # Errors
     /// [`Error::Model`] if they are not the recorded ones.
     pub(super) fn load(mut folder: Folder, recorded: &SparseModel) -> Result<Option<Self>> {
-        let Some([table]) = routes(&mut folder)?
-            .query
-            .as_deref()
-            .map(<[Module]>::to_vec)
-            .and_then(|route| <[Module; 1]>::try_from(route).ok())
-        else {
-            return Ok(None);
-        };
-        let weights = QueryWeights::read(&mut folder, &table)?;
+        let query = routes(&mut folder)?.query;
+        let Some([table]) = query.as_deref() else { return Ok(None) };
+        let weights = QueryWeights::read(&mut folder, table)?;
         let about = "config_sentence_transformers.json";
         if recorded.files.contains_key(about) && !folder.hashes().contains_key(about) {
             return Err(differs(&folder, recorded, &format!("{about} is missing")));

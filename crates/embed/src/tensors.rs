@@ -75,6 +75,14 @@ impl Tensors {
         Some(Ok((shape.clone(), values)))
     }
 
+    /// Returns the values of a tensor of this shape, or why it is not one; `None` if there is no tensor of this name.
+    pub(super) fn shaped(&self, name: &str, shape: &[usize]) -> Option<Result<Vec<f32>, String>> {
+        let of_shape = |(found, values): FloatTensor| {
+            if found == shape { Ok(values) } else { Err(format!("the tensor `{name}` is {found:?}, not {shape:?}")) }
+        };
+        Some(self.floats(name)?.and_then(of_shape))
+    }
+
     /// Returns a tensor of signed bytes or floats, in f32.
     pub(super) fn numbers(&self, name: &str) -> Option<Result<FloatTensor, String>> {
         match self.find(name)? {

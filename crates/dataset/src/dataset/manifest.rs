@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
-use arrow::array::{Array, AsArray, RecordBatch, StringArray};
-use arrow::buffer::OffsetBuffer;
+use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::{count, did_you_mean};
@@ -27,7 +26,7 @@ use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
 use chunkmill_text::tokens::Encoding;
 use serde::{Deserialize, Serialize};
 
-use super::rows::EdgeRow;
+use super::rows::{EdgeRow, flagged};
 use super::schema::{FloatEncoding, Table};
 use crate::corpus::InnerDocuments;
 use crate::storage::Location;
@@ -285,13 +284,8 @@ impl Counts {
         self.tokens += sum(rows, "n_tokens");
         self.model_tokens += sum(rows, "n_model_tokens");
         self.truncated += truncated.map_or(0, |column| column.true_count() as u64);
-        let flags = rows.column_by_name("flags").and_then(|column| column.as_list_opt::<i32>());
-        let flags = flags.and_then(|lists| lists.values().as_string_opt::<i32>().map(|all| (lists.offsets(), all)));
-        let is_flagged = |(offsets, all): (&OffsetBuffer<i32>, &StringArray)| {
-            let [start, end] = [offsets.first(), offsets.last()].map(|end| end.unsigned_abs() as usize);
-            (start..end.min(all.len())).filter(|&at| all.value(at) == SPARSE_TRUNCATED).count() as u64
-        };
-        self.sparse_truncated += flags.map_or(0, is_flagged);
+        let flags = rows.column_by_name("flags").and_then(|flags| flagged(flags, SPARSE_TRUNCATED));
+        self.sparse_truncated += flags.into_iter().flatten().filter(|is_flagged| *is_flagged).count() as u64;
     }
 
     /// Adds rows of `documents`.

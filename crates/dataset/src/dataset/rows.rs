@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow::array::{Array, ArrayRef, AsArray};
 use chunkmill_embed::{SPARSE_TRUNCATED, ZERO_VECTOR, is_zero};
 use chunkmill_text::chunk::{Chunk, Normalizer, Spec};
 use chunkmill_text::document::{Document, Format, Link, LinkKind, short_target};
@@ -311,6 +312,13 @@ impl ChunkRow {
             flags: chunk.flags,
         }
     }
+}
+
+/// Returns which rows of the column `flags` have a flag; `None` if it is not that column.
+pub(crate) fn flagged(flags: &ArrayRef, flag: &str) -> Option<Vec<bool>> {
+    let flags = flags.as_list_opt::<i32>()?;
+    let has = |row| Some(flags.value(row).as_string_opt::<i32>()?.iter().any(|found| found == Some(flag)));
+    (0..flags.len()).map(has).collect()
 }
 
 impl DocumentRow {

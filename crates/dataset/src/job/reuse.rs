@@ -12,7 +12,9 @@ use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_embed::{SPARSE_TRUNCATED, SparseVector};
 
-use crate::dataset::{ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, sparse_vectors, vectors};
+use crate::dataset::{
+    ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, flagged, sparse_vectors, vectors,
+};
 
 /// The values that models computed for a chunk.
 #[derive(Debug, Default)]
@@ -170,13 +172,9 @@ impl Earlier {
 
 /// Returns the sparse vectors of some rows, and whether the model read only the beginning of each text.
 fn sparse_values(flags: &ArrayRef, vectors: &ArrayRef) -> Option<Vec<SparseValues>> {
-    let flags = flags.as_list_opt::<i32>()?;
-    let of = |(row, vector)| {
-        let flags = flags.value(row);
-        let is_truncated = flags.as_string_opt::<i32>()?.iter().any(|flag| flag == Some(SPARSE_TRUNCATED));
-        Some(SparseValues { vector, is_truncated })
-    };
-    sparse_vectors(vectors)?.into_iter().enumerate().map(of).collect()
+    let truncated = flagged(flags, SPARSE_TRUNCATED)?;
+    let values = sparse_vectors(vectors)?.into_iter().zip(truncated);
+    Some(values.map(|(vector, is_truncated)| SparseValues { vector, is_truncated }).collect())
 }
 
 fn key(doc_id: &str, content_hash: &str) -> [u8; 16] {

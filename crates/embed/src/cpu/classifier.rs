@@ -56,12 +56,8 @@ impl Classifier {
         };
         let tensor = |name: &str, shape: &[usize]| {
             let all = format!("{}{name}", prefix(tensors.names(), &[name]));
-            match tensors.floats(&all) {
-                Some(Ok((found, values))) if found == shape => Ok(values),
-                Some(Ok((found, _))) => Err(format!("the tensor `{all}` is {found:?}, not {shape:?}")),
-                Some(Err(problem)) => Err(problem),
-                None => Err(format!("there is no tensor `{name}`; is the model a cross-encoder?")),
-            }
+            let missing = || Err(format!("there is no tensor `{name}`; is the model a cross-encoder?"));
+            tensors.shaped(&all, shape).unwrap_or_else(missing)
         };
         // Some families have no biases here.
         let bias = |name: &str, count: usize| {

@@ -137,7 +137,7 @@ struct Context {
 }
 
 /// A norm's weights and biases, padded.
-type Scales = [Floats; 2];
+pub(super) type Scales = [Floats; 2];
 
 #[derive(Debug)]
 struct EncoderLayer {
@@ -359,7 +359,8 @@ impl Shape {
     }
 }
 
-fn padded(norm: &Norm) -> Scales {
+/// Pads the parameters of a norm.
+pub(super) fn padded(norm: &Norm) -> Scales {
     [&norm.weight, &norm.bias].map(|values| {
         let mut floats = Floats::new(values.len().next_multiple_of(PAD));
         floats[..values.len()].copy_from_slice(values);

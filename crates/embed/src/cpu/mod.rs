@@ -2,8 +2,8 @@
 //!
 //! [`kernel`](crate::kernel) is the arithmetic, compiled for each instruction set. `encoder` is the network that uses it.
 //! `weights` reads the various formats in which networks are stored. `cross` and `classifier` use the encoder to
-//! score pairs of texts, `splade` to weigh the tokens of a vocabulary. Texts of any lengths share a batch without padding, and each core processes its own
-//! batches without waiting for others.
+//! score pairs of texts, `splade` to weigh the tokens of a vocabulary. Texts of any lengths share a batch without
+//! padding, and each core processes its own batches without waiting for others.
 //!
 //! # Precision
 //!

@@ -3,7 +3,7 @@
 
 use chunkmill_base::error::Result;
 
-use super::encoder::{Linear, Norm, StateSelection};
+use super::encoder::{Linear, Scales, StateSelection, padded};
 use super::runner::{Plan, Runner};
 use super::weights::HeadWeights;
 use crate::embedder::{EncodedText, Role, SparseEmbedder};
@@ -104,7 +104,7 @@ struct LanguageHead {
     epsilon: f32,
     dense: Matrix,
     activation: Then,
-    norm: [Floats; 2],
+    norm: Scales,
     /// The last layer, in parts of [`PANEL`] outputs.
     decoder: Vec<(usize, Matrix)>,
 }
@@ -113,23 +113,18 @@ impl LanguageHead {
     fn new(kernel: Kernel, weights: &HeadWeights, activation: Then, epsilon: f32) -> Self {
         // Bytes would be too coarse: outputs near 0 decide which tokens a vector has.
         let kernel = if kernel.precision() == Precision::Int8 { kernel.floats() } else { kernel };
-        let HeadWeights { dense, norm: Norm { weight, bias }, decoder } = weights;
+        let HeadWeights { dense, norm, decoder } = weights;
         let hidden = dense.bias.len();
         let input = Input::unknown(hidden);
         let matrix = |Linear { weight, bias }: &Linear| kernel.matrix(weight, bias, &input);
         let panels = decoder.weight.chunks(PANEL * hidden).zip(decoder.bias.chunks(PANEL));
-        let padded = |values: &[f32]| {
-            let mut floats = Floats::new(hidden.next_multiple_of(PAD));
-            floats[..hidden].copy_from_slice(values);
-            floats
-        };
         Self {
             kernel,
             hidden,
             epsilon,
             dense: matrix(dense),
             activation,
-            norm: [padded(weight), padded(bias)],
+            norm: padded(norm),
             decoder: panels.map(|(weight, bias)| (bias.len(), kernel.matrix(weight, bias, &input))).collect(),
         }
     }
@@ -163,10 +158,8 @@ impl LanguageHead {
                         values.iter_mut().zip(outputs).for_each(|(sum, &x)| *sum += pooling.weight(x));
                     } else {
                         // A comparison with NaN is false, and it has to be noticed.
-                        values
-                            .iter_mut()
-                            .zip(outputs)
-                            .for_each(|(most, &x)| *most = if x <= *most { *most } else { x });
+                        let greater = |most: f32, x: f32| if x <= most || most.is_nan() { most } else { x };
+                        values.iter_mut().zip(outputs).for_each(|(most, &x)| *most = greater(*most, x));
                     }
                 }
             }

@@ -641,12 +641,7 @@ impl HeadWeights {
     pub(super) fn read(tensors: &Tensors, model_type: &str, words: &[f32], hidden: usize) -> Result<Self, String> {
         let names = HeadNames::of(model_type)?;
         let tokens = words.len() / hidden;
-        let read = |name: &str, shape: &[usize]| match tensors.floats(name) {
-            Some(Ok((found, values))) if found == shape => Ok(Some(values)),
-            Some(Ok((found, _))) => Err(format!("the tensor `{name}` is {found:?}, not {shape:?}")),
-            Some(Err(problem)) => Err(problem),
-            None => Ok(None),
-        };
+        let read = |name: &str, shape: &[usize]| tensors.shaped(name, shape).transpose();
         let needed = |name: &str, shape: &[usize]| {
             read(name, shape)?
                 .ok_or_else(|| format!("there is no tensor `{name}`; is the model a masked language model?"))

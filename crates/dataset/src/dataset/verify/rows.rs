@@ -9,7 +9,7 @@ use chunkmill_base::value::count;
 use chunkmill_embed::{SparseModel, SparseVector, ZERO_VECTOR};
 use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
-use super::super::{FileEntry, Manifest, SPARSE, file_of, sparse_vectors, vectors};
+use super::super::{FileEntry, Manifest, SPARSE, file_of, flagged, sparse_vectors, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, Source};
 
@@ -491,11 +491,10 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
             return Some(());
         };
         let values: &PrimitiveArray<Float32Type> = values.as_primitive_opt()?;
-        let flags = batch.column_by_name("flags")?.as_list_opt::<i32>()?;
-        for (row, vector) in values.values().chunks_exact(dim.max(1)).enumerate() {
+        let flags = flagged(batch.column_by_name("flags")?, ZERO_VECTOR)?;
+        for ((row, vector), flagged) in values.values().chunks_exact(dim.max(1)).enumerate().zip(flags) {
             let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             let name = || at(first + row, "chunk", ids.value(row));
-            let flagged = flags.value(row).as_string_opt::<i32>()?.iter().any(|flag| flag == Some(ZERO_VECTOR));
             if !square.is_finite() {
                 self.wrong(Check::Vector, &name(), "its vector contains a value that is not a finite number");
             } else if flagged {
