@@ -11,7 +11,7 @@
 //! | [`labels`] | What is asked of a corpus, and where are its answers? |
 //! | [`score`] | How good are the answers, and how certain is that? |
 //! | [`run`] | What is tried, and how is it measured? → records |
-//! | [`findings`] | What follows from the measurements of one run, or of two? → `report.json` |
+//! | [`findings`] | What follows from the measurements of one run, or of several? → `report.json` |
 //! | [`show`] | How is a report shown, and what does it advise? |
 //! | [`cli`] | What does the command line look like? |
 //!

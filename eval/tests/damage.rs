@@ -7,6 +7,7 @@ use chunkmill_eval::data::report::Report;
 use chunkmill_eval::findings::analysis::analyse;
 use chunkmill_eval::findings::assemble::MeasuredRun;
 use chunkmill_eval::findings::gate::{Thresholds, gate};
+use chunkmill_eval::findings::sets::{Set, Sets};
 use chunkmill_eval::run::sweep::{Labelled, Run};
 use chunkmill_eval::show;
 use serde_json::{Value, json};
@@ -67,8 +68,9 @@ fn show(report: &Report, other: &Report) {
     for (report, before) in [(report, other), (other, report)] {
         let _ = show::write(report, show::Baseline::new(before, report).ok().as_ref(), folder.path());
     }
+    let set = Set { name: "a".to_owned(), report: report.clone(), synthetic: Some(other.clone()) };
     let _ = show::table::table(
-        &[show::table::Set { name: "a".to_owned(), report: report.clone(), synthetic: Some(other.clone()) }],
+        &Sets::new(vec![set]),
         &report.cells.first().map_or_else(String::new, |cell| cell.id.clone()),
     );
     let _ = gate(report, other, &Thresholds::default());

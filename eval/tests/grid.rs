@@ -45,6 +45,26 @@ fn every_combination_is_a_cell() {
     assert!(plan.left_out.is_empty());
 }
 
+/// One row of a table can be repeated: the same cell, with the dataset that it needs and no other.
+#[test]
+fn a_setting_can_be_tried_alone() {
+    let whole = plan("[[grid]]\npreset = ['ragdocs', 'structure']\nmax = [100, 200]\nmode = 'hybrid'\nk = [3, 5]\n");
+    let chosen = ["structure max=100, hybrid, k=5", "structure max=200, keyword, k=3"].map(str::to_owned);
+    let alone = whole.clone().only(&chosen).unwrap();
+    assert_eq!(ids(&alone), chosen);
+    assert_eq!(
+        alone.builds.iter().map(|build| build.name.as_str()).collect::<Vec<_>>(),
+        ["structure max=100", "structure max=200"]
+    );
+    for cell in &alone.cells {
+        let build = &alone.builds[cell.build];
+        assert_eq!(build.variants.len(), 1);
+        assert_eq!(cell.id, format!("{}, {}, k={}", build.name, build.variants[cell.variant].name, cell.k));
+    }
+    let problem = whole.only(&["structure max=100, hybird, k=5".to_owned()]).unwrap_err().to_string();
+    assert!(problem.contains("--only") && problem.contains("structure max=100, hybrid, k=5"), "{problem}");
+}
+
 #[test]
 fn vector_keyword_and_hybrid_are_tried_unless_modes_are_named() {
     let plan = plan("[[grid]]\npreset = 'ragdocs'\n");

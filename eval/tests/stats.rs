@@ -1,6 +1,8 @@
 //! Intervals contain the truth as often as they claim, tests are wrong as rarely as they claim, and orders equal
 //! those of a slower method. The figures of SciPy were printed by its version 1.17.1.
 
+use std::slice;
+
 use chunkmill_eval::score::stats::{
     Bootstrap, ClusteredValues, bootstrap, deviation, held_out, holm, kendall_tau_b, max_t, mean,
     minimum_detectable_effect, normal_cdf, normal_quantile, pareto, probability_best, randomisation, student_quantile,
@@ -289,7 +291,7 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
         // Thirty settings that are all alike, with a true mean of 0.
         let rows: Vec<ClusteredValues> =
             (0..30).map(|_| ClusteredValues::alone(&(0..100).map(|_| normal(&mut next)).collect::<Vec<_>>())).collect();
-        let record = held_out(&rows.iter().collect::<Vec<_>>(), 20, seed as u64).unwrap();
+        let record = held_out(&rows.iter().map(slice::from_ref).collect::<Vec<_>>(), 20, seed as u64).unwrap();
         chosen += record.chosen / TRIES as f64;
         kept += record.held_out / TRIES as f64;
         found += rows.iter().map(ClusteredValues::mean).fold(f64::MIN, f64::max) / TRIES as f64;
@@ -305,9 +307,15 @@ fn the_luck_of_being_chosen_is_not_in_what_is_held_out() {
     // A clear winner is always chosen.
     let rows =
         [0.0, 1.0].map(|shift| ClusteredValues::alone(&(0..40).map(|_| next() * 0.1 + shift).collect::<Vec<_>>()));
-    let record = held_out(&rows.iter().collect::<Vec<_>>(), 50, 1).unwrap();
+    let record = held_out(&rows.iter().map(slice::from_ref).collect::<Vec<_>>(), 50, 1).unwrap();
     assert!(record.same == 1.0 && (record.held_out - rows[1].mean()).abs() < 0.01, "{record:?}");
-    assert!(held_out(&[&ClusteredValues::alone(&[1.0])], 10, 1).is_none() && held_out(&[], 10, 1).is_none());
+    assert!(held_out(&[&[ClusteredValues::alone(&[1.0])]], 10, 1).is_none() && held_out(&[], 10, 1).is_none());
+    // Over several sets the mean of their means decides: the second setting is a little better in the small set, and much
+    // worse in the large one.
+    let of = |value: f64, count: usize| ClusteredValues::alone(&vec![value; count]);
+    let rows = [[of(0.5, 10), of(0.5, 1000)], [of(0.9, 10), of(0.2, 1000)]];
+    let record = held_out(&rows.iter().map(<[_; 2]>::as_slice).collect::<Vec<_>>(), 10, 1).unwrap();
+    assert!(record.same == 1.0 && (record.held_out - 0.55).abs() < 1e-9, "{record:?}");
 }
 
 #[test]

@@ -56,17 +56,34 @@ fn sets_are_put_side_by_side() {
     let out = home.path().join("out");
     let (code, said, problem) = eval(&["table", &a, &b, "--synthetic", &c, "--synthetic", &c, "-o", arg(&out)]);
     assert_eq!(code, 0, "{problem}");
-    assert_eq!(said.lines().count(), 5);
+    assert_eq!(said.lines().count(), 6);
     let text = fs::read_to_string(out.join("table.md")).unwrap();
     let mean = |report: &Report, id: &str| report.cell(id).unwrap().metrics["evidence_in_context_500"].mean;
     let own = (mean(&one, OWN) + mean(&two, OWN)) / 2.0;
     assert!(text.contains(&format!("| {OWN} | {own:.3} | ")), "{text}");
-    // The best value of a set is bold, and the rows are in the order of the means.
-    assert!(text.contains(&format!("**{:.3}**", mean(&one, "recursive, keyword, k=5"))), "{text}");
-    // A part is a setting that differs from ours, shown as a difference with its interval.
-    let gain = own - (mean(&one, SHARES[1].0) + mean(&two, SHARES[1].0)) / 2.0;
-    assert!(text.contains(&format!("| 1 | language=none | {gain:.3} | ")), "{text}");
+    // The best value of a budget is bold, and the rows are in the order of the means.
+    let keyword = SHARES[4].0;
+    let best = (mean(&one, keyword) + mean(&two, keyword)) / 2.0;
+    assert!(text.contains(&format!("| {keyword} | **{best:.3}** | **{best:.3}** | ")), "{text}");
+    assert!(text.find(keyword) < text.find(OWN), "{text}");
+    // A change is shown with its interval, for each set and for all of them; a part is a setting that differs from ours.
+    let by_set = |report: &Report| mean(report, SHARES[1].0) - mean(report, OWN);
+    let lost = (by_set(&one) + by_set(&two)) / 2.0;
+    let row = text.lines().filter(|line| line.contains("language=none")).nth(1).unwrap();
+    for change in [lost, by_set(&one), by_set(&two)] {
+        assert!(row.contains(&format!("| **{change:.3}** (-")), "{row}");
+    }
+    let part = format!("| 1 | language=none | **{lost:.3}** (");
+    assert!(text.contains(&part), "{text}");
     assert!(text.contains("| 2 | max=64 | ") && !text.contains("| 3 | "), "{text}");
+    // All sets, each half of them, and each set for the other choose the same.
+    let chosen = |budget| text.lines().any(|line| line.starts_with(&format!("| {budget} | {keyword} | {best:.3} | ")));
+    assert!(chosen("500") && chosen("1,000") && text.contains(&format!(" | {best:.3} | {own:.3} |\n")), "{text}");
+    let lines = fs::read_to_string(out.join("table.csv")).unwrap();
+    assert_eq!(lines.lines().count(), 1 + 2 * 2 * SHARES.len(), "{lines}");
+    let line = |id: &str| lines.lines().find(|line| line.starts_with(&format!("\"{id}\",one,500,"))).unwrap();
+    assert!(line(OWN).ends_with(&format!(",{},0,0,0", mean(&one, OWN))), "{lines}");
+    assert!(line(SHARES[1].0).contains(&format!(",{},-0.", mean(&one, SHARES[1].0))), "{lines}");
     assert!(text.contains("| one | 4 | -1.000 |"), "the order is reversed: {text}");
     for (name, holds) in [
         ("budgets.svg", "recursive, 500 tokens"),
@@ -98,12 +115,19 @@ fn names_in_tables_are_text() {
     let out = home.path().join("out");
     let (code, _, problem) = eval(&["table", &a, "--synthetic", &b, "--of", bad, "-o", arg(&out)]);
     assert_eq!(code, 0, "{problem}");
-    for file in fs::read_dir(&out).unwrap().map(|file| file.unwrap().path()) {
+    let files = fs::read_dir(&out).unwrap().map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|end| end != "csv")) {
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("<script") && !text.contains("<img"), "{}: {text}", file.display());
     }
     let text = fs::read_to_string(out.join("table.md")).unwrap();
     assert!(!text.contains("[l](http") && !text.contains("\n# y") && text.contains("&lt;script&gt;"), "{text}");
-    let rows: Vec<&str> = text.lines().filter(|line| line.contains("&lt;script") && line.starts_with('|')).collect();
-    assert!(rows.len() >= 2 && rows.iter().all(|row| row.replace("\\|", "").matches('|').count() <= 5), "{text}");
+    // Every row of a table has as many columns as its head.
+    let mut columns = 0;
+    for line in text.lines() {
+        let bars = line.replace("\\|", "").matches('|').count();
+        assert!(columns == 0 || bars == 0 || columns == bars, "{line}");
+        columns = if line.starts_with('|') { bars } else { 0 };
+    }
+    assert!(text.lines().filter(|line| line.starts_with('|') && line.contains("&lt;script")).count() >= 2, "{text}");
 }

@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// Folder of the run; an interrupted run resumes
     #[arg(short, long = "output", value_name = "RUN", required_unless_present_any = ["list", "verify"])]
     out: Option<PathBuf>,
+    /// Try only the setting with this id, as `--list` and reports name it; repeatable
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
     /// Only list what would be tried and what would be skipped
     #[arg(long, conflicts_with = "verify")]
     list: bool,
@@ -57,10 +60,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let Args { labels, sweep: file, out, list, verify, keep_datasets, output, embedding, threads } = args;
+    let Args { labels, sweep: file, out, only, list, verify, keep_datasets, output, embedding, threads } = args;
     let json = output.json;
     let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
     let plan = plan::read(&file, flags.or(environment()?))?;
+    let plan = if only.is_empty() { plan } else { plan.only(&only)? };
     if list {
         return print_plan(&plan, json);
     }

@@ -9,7 +9,8 @@ use chunkmill::value::count;
 
 use crate::data::files::replace;
 use crate::data::report::Report;
-use crate::show::table::{Set, table};
+use crate::findings::sets::{Set, Sets};
+use crate::show::table::table;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -19,10 +20,10 @@ pub(super) struct Args {
     /// The run with synthetic questions for each of those runs, in the same order
     #[arg(long, value_name = "RUN")]
     synthetic: Vec<PathBuf>,
-    /// Id of the setting to take apart
+    /// Id of the setting that the others are compared with
     #[arg(long, value_name = "ID", default_value = "structure, hybrid, k=5")]
     of: String,
-    /// Folder for table.md and the plots
+    /// Folder for table.md, table.csv and the plots
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }
@@ -41,11 +42,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         let report = Report::read(run)?;
         Ok(Set { name: report.labels.name.clone(), report, synthetic })
     };
-    let sets = args.runs.iter().enumerate().map(read).collect::<chunkmill::error::Result<Vec<_>>>()?;
-    if sets.iter().any(|set| set.report.cell(&args.of).is_none()) {
-        tracing::warn!("not every run has `{}`, so its parts are not shown", args.of);
+    let sets = Sets::new(args.runs.iter().enumerate().map(read).collect::<chunkmill::error::Result<Vec<_>>>()?);
+    if sets.as_slice().iter().any(|set| set.report.cell(&args.of).is_none()) {
+        tracing::warn!("not every run has `{}`, so no change against it is shown", args.of);
     }
-    for (name, text) in table(&sets, &args.of) {
+    for (name, text) in table(&sets, &args.of)? {
         let file: &Path = &args.output.join(name);
         std::fs::create_dir_all(&args.output).with_context(|| format!("cannot create {}", args.output.display()))?;
         replace(file, text.as_bytes())?;

@@ -25,7 +25,7 @@
 //! itself is left out, with the reason. If several cells come to the same, the first one is kept. Fused retrieval
 //! always includes its halves, because it may be worse than either.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -47,10 +47,10 @@ use crate::score::judge::ScoringOptions;
 /// Largest number of cells in one sweep. More are a mistake in the file.
 const MAX_CELLS: usize = 20_000;
 
-/// Help for a file that is not a sweep file.
 /// Largest number of runs of each job.
 const MOST_REPEATS: usize = 1000;
 
+/// Help for a file that is not a sweep file.
 const TABLES: &str = "a sweep file is a TOML file with the tables [defaults.…], [[grid]], [scoring], [timing] and [sweep]; see “Sweeps” in the manual";
 
 /// A sweep file, checked.
@@ -68,6 +68,38 @@ pub struct Plan {
     pub timing: Timing,
     /// Whether settings that are surely worse after some questions are not asked the rest.
     pub race: bool,
+}
+
+impl Plan {
+    /// Keeps the cells with these ids, and what they need.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if no cell has one of the ids.
+    pub fn only(mut self, ids: &[String]) -> Result<Self> {
+        let known: Vec<&str> = self.cells.iter().map(|cell| cell.id.as_str()).collect();
+        if let Some(id) = ids.iter().find(|id| !known.contains(&id.as_str())) {
+            let help = format!("{}; `--list` shows all", one_of(id, &known));
+            return Err(setting("--only", &format!("no setting is called `{id}`"), &help));
+        }
+        self.cells.retain(|cell| ids.contains(&cell.id));
+        let builds = std::mem::take(&mut self.builds);
+        for (at, mut build) in builds.into_iter().enumerate() {
+            let mut of_build: Vec<&mut PlannedCell> = self.cells.iter_mut().filter(|cell| cell.build == at).collect();
+            let used: BTreeSet<usize> = of_build.iter().map(|cell| cell.variant).collect();
+            if used.is_empty() {
+                continue;
+            }
+            for cell in &mut of_build {
+                cell.build = self.builds.len();
+                cell.variant = used.range(..cell.variant).count();
+            }
+            build.variants =
+                build.variants.into_iter().enumerate().filter(|(at, _)| used.contains(at)).map(|(_, it)| it).collect();
+            self.builds.push(build);
+        }
+        self.left_out.clear();
+        Ok(self)
+    }
 }
 
 /// How the cost of indexing is measured.

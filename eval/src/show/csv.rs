@@ -17,12 +17,20 @@ const SETTINGS: [&str; 6] = ["strategy", "unit", "min", "target", "max", "overla
 /// # Errors
 /// No report can cause an error; the signature is that of the writer.
 pub fn csv(report: &Report) -> io::Result<String> {
-    let mut writer = Writer::from_writer(Vec::new());
     let columns = columns(report);
-    let mut write = |fields: Vec<String>| writer.write_record(fields.into_iter().map(inert));
-    write(columns.iter().map(|(name, _)| name.clone()).collect())?;
-    for cell in View::new(report).ranked {
-        write(columns.iter().map(|(_, value)| value(cell)).collect())?;
+    let names = columns.iter().map(|(name, _)| name.clone()).collect();
+    let values = |cell: &Cell| columns.iter().map(|(_, value)| value(cell)).collect();
+    rows(std::iter::once(names).chain(View::new(report).ranked.into_iter().map(values)))
+}
+
+/// Renders lines of fields. A text that begins like a formula is preceded by an apostrophe.
+///
+/// # Errors
+/// No text can cause an error; the signature is that of the writer.
+pub(super) fn rows(lines: impl IntoIterator<Item = Vec<String>>) -> io::Result<String> {
+    let mut writer = Writer::from_writer(Vec::new());
+    for line in lines {
+        writer.write_record(line.into_iter().map(inert))?;
     }
     let bytes = writer.into_inner().map_err(|e| io::Error::other(e.to_string()))?;
     String::from_utf8(bytes).map_err(io::Error::other)

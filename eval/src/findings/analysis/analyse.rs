@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::clusters::Clusters;
-use super::comparison::{compare, paired, settings};
+use super::comparison::{compare, paired, resampling};
 use super::ranking::{direction, is_favoured, ranked};
 use super::{front, verdict};
 use crate::data::report::{Cell, Report, Summary};
@@ -38,7 +38,7 @@ pub fn analyse(report: &mut Report) {
     let fair = &ranked[..fair];
     let choice: Vec<ClusteredValues> =
         fair.iter().map(|&at| better_is_higher(report, &report.cells[at], &clusters)).collect();
-    let shares = probability_best(&choice.iter().collect::<Vec<_>>(), &settings(&report.scoring));
+    let shares = probability_best(&choice.iter().collect::<Vec<_>>(), &resampling(&report.scoring));
     for (&at, share) in fair.iter().zip(shares) {
         report.cells[at].p_best = Some(share);
     }
@@ -63,7 +63,7 @@ fn summarise(report: &mut Report, clusters: &Clusters) {
         .collect();
     let clustered: Vec<ClusteredValues> =
         rows.par_iter().map(|(_, _, values)| clusters.gather(values.iter().copied())).collect();
-    let intervals = bootstrap(&clustered.iter().collect::<Vec<_>>(), &settings(&report.scoring));
+    let intervals = bootstrap(&clustered.iter().collect::<Vec<_>>(), &resampling(&report.scoring));
     let mut metrics = vec![BTreeMap::new(); report.cells.len()];
     for (((at, name, values), row), interval) in rows.iter().zip(&clustered).zip(intervals) {
         let values: Vec<f64> = values.iter().flatten().copied().collect();

@@ -25,7 +25,7 @@ pub fn compare(differences: &[ClusteredValues], scoring: &Scoring) -> Vec<Compar
         Correction::MaxT => tested.iter().map(|found| found.p_max).collect(),
         Correction::Holm => holm(&tested.iter().map(|found| found.p).collect::<Vec<_>>()),
     };
-    let intervals = bootstrap(&rows, &settings(scoring));
+    let intervals = bootstrap(&rows, &resampling(scoring));
     let mut found = rows.iter().zip(intervals).zip(tested.into_iter().zip(adjusted)).map(
         |((row, Interval { lo, hi }), (PermutationTest { p, .. }, p_adjusted))| {
             let separable = p_adjusted < alpha;
@@ -37,7 +37,7 @@ pub fn compare(differences: &[ClusteredValues], scoring: &Scoring) -> Vec<Compar
 }
 
 /// Returns one cell's values minus the other's, over the questions of one report for which both have a value.
-pub(super) fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> ClusteredValues {
+pub(crate) fn paired(cell: &Cell, other: &Cell, metric: &str, clusters: &Clusters) -> ClusteredValues {
     let values = |cell: &'_ Cell| cell.values.get(metric).cloned().unwrap_or_default();
     clusters.gather(values(cell).into_iter().zip(values(other)).map(|(one, other)| Some(one? - other?)))
 }
@@ -51,7 +51,7 @@ pub(super) fn interval(comparison: &Comparison, scoring: &Scoring, pairs: usize)
 }
 
 /// Returns the bootstrap settings for the intervals of this run.
-pub(super) fn settings(scoring: &Scoring) -> Bootstrap {
+pub(crate) fn resampling(scoring: &Scoring) -> Bootstrap {
     Bootstrap { confidence: scoring.confidence, resamples: scoring.resamples, seed: scoring.seed }
 }
 

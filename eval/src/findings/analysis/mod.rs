@@ -49,6 +49,7 @@ mod verdict;
 pub use analyse::analyse;
 pub use clusters::Clusters;
 pub use comparison::compare;
+pub(crate) use comparison::{paired, resampling};
 pub use figures::figure;
 pub(crate) use figures::signed;
 pub use ranking::{direction, ranked};

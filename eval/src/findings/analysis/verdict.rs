@@ -109,7 +109,7 @@ fn runner_up(cell: &Cell, difference: &ClusteredValues, alpha: f64) -> Option<Ru
 }
 
 fn held_out_of(report: &Report, choice: &[ClusteredValues]) -> Option<HeldOutRecord> {
-    let rows: Vec<&ClusteredValues> = choice.iter().collect();
+    let rows: Vec<&[ClusteredValues]> = choice.iter().map(std::slice::from_ref).collect();
     let HeldOut { chosen, held_out, same } = held_out(&rows, SPLITS, report.scoring.seed)?;
     let direction = direction(report, &report.scoring.primary);
     Some(HeldOutRecord { splits: SPLITS, chosen: chosen * direction, held_out: held_out * direction, same })

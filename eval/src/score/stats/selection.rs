@@ -71,24 +71,32 @@ pub struct HeldOut {
     pub same: f64,
 }
 
-/// Chooses the row with the highest mean over a random half of the clusters and measures its mean over the other
-/// half. This is repeated `splits` times, and each half takes both roles (Stone 1974, "Cross-validatory choice and
-/// assessment of statistical predictions"). The mean of the held-out values is what a choice by this many
-/// questions brings, without the luck of selection. Returns `None` with fewer than two clusters or without rows.
-pub fn held_out(rows: &[&ClusteredValues], splits: usize, seed: u64) -> Option<HeldOut> {
-    let clusters = rows.iter().map(|row| row.sums().len()).max()?;
-    if clusters < 2 || splits == 0 {
+/// Chooses the row with the highest mean over a random half of the clusters of each set and measures its mean over the
+/// other halves. This is repeated `splits` times, and each half takes both roles (Stone 1974, "Cross-validatory choice
+/// and assessment of statistical predictions"). The mean of the held-out values is what a choice by this many
+/// questions brings, without the luck of selection.
+///
+/// A row has the values of one setting in each set. Its mean is that of the sets' means, so a set counts as much as
+/// another. Returns `None` without rows, or if a set has fewer than two clusters.
+pub fn held_out(rows: &[&[ClusteredValues]], splits: usize, seed: u64) -> Option<HeldOut> {
+    let set = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|row| row.sums().len()).max();
+    let clusters: Vec<usize> = (0..rows.iter().map(|row| row.len()).max()?).map(set).collect::<Option<_>>()?;
+    if clusters.iter().any(|&clusters| clusters < 2) || splits == 0 {
         return None;
     }
-    let all: Vec<usize> = (0..clusters).collect();
+    let all: Vec<Vec<usize>> = clusters.iter().map(|&clusters| (0..clusters).collect()).collect();
     let (best, _) = highest(rows, &all)?;
     let choose = |split: usize| {
-        let mut order = all.clone();
         let mut draws = SplitMix::stream(!seed, split);
-        // Fisher–Yates shuffle: all orders are equally likely.
-        (1..clusters).rev().for_each(|at| order.swap(at, draws.below(at + 1)));
-        let halves = order.split_at(clusters / 2);
-        [halves, (halves.1, halves.0)].map(|(by, other)| {
+        let halve = |set: &Vec<usize>| {
+            let mut order = set.clone();
+            // Fisher–Yates shuffle: all orders are equally likely.
+            (1..order.len()).rev().for_each(|at| order.swap(at, draws.below(at + 1)));
+            let other = order.split_off(order.len() / 2);
+            (order, other)
+        };
+        let (one, other): (Vec<_>, Vec<_>) = all.iter().map(halve).unzip();
+        [(&one, &other), (&other, &one)].map(|(by, other)| {
             let (chosen, mean) = highest(rows, by)?;
             Some((chosen == best, mean, mean_of(rows[chosen], other)?))
         })
@@ -104,15 +112,21 @@ pub fn held_out(rows: &[&ClusteredValues], splits: usize, seed: u64) -> Option<H
     })
 }
 
-/// Returns the row with the highest mean over some clusters, and its mean. The first one wins a tie.
-fn highest(rows: &[&ClusteredValues], clusters: &[usize]) -> Option<(usize, f64)> {
+/// Returns the row with the highest mean over some clusters of each set, and its mean. The first one wins a tie.
+fn highest(rows: &[&[ClusteredValues]], clusters: &[Vec<usize>]) -> Option<(usize, f64)> {
     let means = rows.iter().enumerate().filter_map(|(at, row)| Some((at, mean_of(row, clusters)?)));
     means.reduce(|best, next| if next.1 > best.1 + ROUNDING { next } else { best })
 }
 
-/// Returns a row's mean over some clusters; `None` if it has no value in them.
-fn mean_of(row: &ClusteredValues, clusters: &[usize]) -> Option<f64> {
-    let of = |values: &[f64]| clusters.iter().filter_map(|&at| values.get(at)).sum::<f64>();
-    let count = of(row.counts());
-    (count > 0.0).then(|| of(row.sums()) / count)
+/// Returns the mean of a row's means over some clusters of each set; `None` if it has no value in those of a set.
+fn mean_of(row: &[ClusteredValues], clusters: &[Vec<usize>]) -> Option<f64> {
+    let of = |(set, clusters): (&ClusteredValues, &Vec<usize>)| {
+        let of = |values: &[f64]| clusters.iter().filter_map(|&at| values.get(at)).sum::<f64>();
+        let count = of(set.counts());
+        (count > 0.0).then(|| of(set.sums()) / count)
+    };
+    if row.len() != clusters.len() {
+        return None;
+    }
+    Some(row.iter().zip(clusters).map(of).sum::<Option<f64>>()? / float(row.len()))
 }

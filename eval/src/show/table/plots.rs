@@ -1,0 +1,166 @@
+//! The plots: quality against budget and against size, what each part brings, and synthetic against real questions.
+
+use std::collections::BTreeMap;
+
+use super::{bytes as bytes_of, changed, chosen, first, pairs, shown, size, variants};
+use crate::data::report::Cell;
+use crate::findings::analysis::figure;
+use crate::findings::sets::{Set, Sets, Shift};
+use crate::score::judge::in_context;
+use crate::score::stats::{Interval, mean};
+use crate::show::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
+use crate::show::view::counted;
+
+/// Width of a plot in pixels.
+pub(super) const WIDTH: f64 = 860.0;
+
+/// Height of a plot between its axes in pixels.
+const HEIGHT: f64 = 340.0;
+
+/// Returns the design of a cell, if its settings are those of a preset and its search has the default settings.
+fn design(cell: &Cell) -> Option<&str> {
+    let plain = format!("{}, {}, k={}", cell.build, cell.retrieval, cell.k);
+    (cell.id == plain && !cell.build.contains('=')).then_some(cell.build.as_str())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "budgets are drawn, not counted")]
+pub(super) fn budgets(sets: &Sets, own: &str) -> Option<Plot> {
+    let budgets = super::budgets(sets);
+    let own = first(sets)?.cell(own)?;
+    let curve = |id: &str| {
+        let cell = first(sets)?.cell(id)?;
+        let name = design(cell).filter(|_| cell.retrieval == own.retrieval && cell.k == own.k)?;
+        let value = |&budget: &usize| {
+            let y = mean(&sets.means(id, &in_context(budget))?);
+            Some(Value { x: budget as f64, y, interval: None, says: format!("{name}, {budget} tokens: {}", figure(y)) })
+        };
+        let values = budgets.iter().map(value).collect::<Option<Vec<_>>>()?;
+        let look = if cell.id == own.id { Look::Main } else { Look::Other };
+        Some(Curve { values, look, label: name.to_owned() })
+    };
+    let curves: Vec<Curve> = sets.common().into_iter().filter_map(curve).collect();
+    (curves.len() > 1 && budgets.len() > 1).then(|| Plot {
+        title: format!("Evidence handed over by each design, mean of {}", counted(sets.as_slice().len(), "set")),
+        x: Axis {
+            title: "tokens handed over".to_owned(),
+            scale: Scale::steps(budgets.iter().map(|&budget| budget as f64).collect()),
+        },
+        y: Axis {
+            title: "share of the evidence's text".to_owned(),
+            scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
+        },
+        height: HEIGHT,
+        curves,
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    })
+}
+
+/// Plots quality against size: each design, and each size of the own design, with its best way to search.
+pub(super) fn bytes(sets: &Sets, own: &str) -> Option<Plot> {
+    let metric = first(sets)?.scoring.primary.clone();
+    let mut best: BTreeMap<&str, (f64, f64, &str)> = BTreeMap::new();
+    for id in sets.common() {
+        let size = |set: &Set| Some(bytes_of(set.report.cell(id)?) / size(&set.report));
+        let (Some(values), Some(sizes)) =
+            (sets.means(id, &metric), sets.as_slice().iter().map(size).collect::<Option<Vec<_>>>())
+        else {
+            continue;
+        };
+        let Some(cell) = first(sets)?.cell(id) else { continue };
+        // The context that the model sees before a chunk does not change the size.
+        if cell.build.contains('=') && !cell.build.contains(" max=") {
+            continue;
+        }
+        let (y, x) = (mean(&values), mean(&sizes));
+        let entry = best.entry(cell.build.as_str()).or_insert((x, y, id));
+        if y > entry.1 {
+            *entry = (x, y, id);
+        }
+    }
+    let own_build = &first(sets)?.cell(own)?.build;
+    let curve = |(build, &(x, y, id)): (&&str, &(f64, f64, &str))| Curve {
+        values: vec![Value {
+            x,
+            y,
+            interval: None,
+            says: format!("{id}: {} at {} times the documents", figure(y), figure(x)),
+        }],
+        look: if *build == own_build { Look::Main } else { Look::Other },
+        label: (*build).to_owned(),
+    };
+    let curves: Vec<Curve> = best.iter().map(curve).collect();
+    (curves.len() > 1).then(|| Plot {
+        title: format!("Quality against size, mean of {}", counted(sets.as_slice().len(), "set")),
+        x: Axis {
+            title: "bytes of the dataset per byte of documents".to_owned(),
+            scale: Scale::cost(curves.iter().flat_map(|curve| curve.values.iter().map(|value| value.x))),
+        },
+        y: Axis {
+            title: format!("{metric}, best way to search"),
+            scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
+        },
+        height: HEIGHT,
+        curves,
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    })
+}
+
+/// Plots what one change to the own setting does, at the budget that decides.
+#[expect(clippy::cast_precision_loss, reason = "there are few parts")]
+pub(super) fn parts(sets: &Sets, own: &str) -> Option<Plot> {
+    let report = first(sets)?;
+    let (cell, ids) = (report.cell(own)?, variants(sets, own));
+    let shifts: Vec<Shift> = sets.shifts(&ids, own, &report.scoring.primary).into_iter().collect::<Option<_>>()?;
+    let place = |at: usize| (at + 1) as f64;
+    let curve = |(at, (id, shift)): (usize, (&&str, &Shift))| {
+        let (y, Interval { lo, hi }) = shift.all;
+        Curve {
+            values: vec![Value {
+                x: place(at),
+                y,
+                interval: Some((lo, hi)),
+                says: format!("{}: {}", changed(id, cell), shown(shift.all).replace("**", "")),
+            }],
+            look: if lo > 0.0 || hi < 0.0 { Look::Main } else { Look::Other },
+            label: (at + 1).to_string(),
+        }
+    };
+    let curves: Vec<Curve> = ids.iter().zip(&shifts).enumerate().map(curve).collect();
+    (!curves.is_empty()).then(|| Plot {
+        title: format!("One change to {own}; mean of {}", counted(sets.as_slice().len(), "set")),
+        x: Axis {
+            title: "number of the change in the table".to_owned(),
+            scale: Scale::linear((0..shifts.len()).map(place)),
+        },
+        y: Axis {
+            title: format!("change of {}, with its 95 % interval", report.scoring.primary),
+            scale: Scale::linear(curves.iter().flat_map(Curve::heights).chain([0.0])),
+        },
+        height: HEIGHT,
+        curves,
+        cloud: Vec::new(),
+        dots: Vec::new(),
+    })
+}
+
+pub(super) fn synthetic(sets: &Sets) -> Option<Plot> {
+    let all: Vec<(&str, f64, f64)> = sets.as_slice().iter().flat_map(pairs).collect();
+    let curve = |set: &Set| {
+        let (id, x, y) = chosen(&pairs(set))?;
+        let says = format!("{}: {id}, {} by synthetic questions, {} by real ones", set.name, figure(x), figure(y));
+        Some(Curve { values: vec![Value { x, y, interval: None, says }], look: Look::Main, label: set.name.clone() })
+    };
+    let curves: Vec<Curve> = sets.as_slice().iter().filter_map(curve).collect();
+    let dots: Vec<Dot> = Vec::new();
+    (!all.is_empty()).then(|| Plot {
+        title: "Settings by synthetic and by real questions; the synthetic choice of each set is named".to_owned(),
+        x: Axis { title: "by synthetic questions".to_owned(), scale: Scale::metric(all.iter().map(|pair| pair.1)) },
+        y: Axis { title: "by real questions".to_owned(), scale: Scale::metric(all.iter().map(|pair| pair.2)) },
+        height: HEIGHT,
+        curves,
+        cloud: all.iter().map(|pair| Some((pair.1, pair.2))).collect(),
+        dots,
+    })
+}
