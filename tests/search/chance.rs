@@ -144,12 +144,14 @@ fn the_program_says_when_the_documents_may_not_answer() {
         (out, err)
     };
     let remark = "the documents may not answer this question";
-    for command in ["search", "context"] {
-        let (_, err) = asked(command, &[]);
-        assert!(err.contains(remark) && err.contains("no document has `xylophone`"), "{command}: {err}");
+    let shows = ["chunks", "documents", "spans", "both"].map(|show| ["--show", show]);
+    let searches = shows.iter().map(|show| ("search", &show[..]));
+    for (command, more) in searches.chain([("context", &[][..])]) {
+        let (_, err) = asked(command, more);
+        assert!(err.contains(remark) && err.contains("no document has `xylophone`"), "{command} {more:?}: {err}");
         // Other ways to search do not know a chance.
-        let (out, err) = asked(command, &["--fusion", "rrf"]);
-        assert!(!out.is_empty() && err.is_empty(), "{command}: {err}");
+        let (out, err) = asked(command, &[more, &["--fusion", "rrf"]].concat());
+        assert!(!out.is_empty() && err.is_empty(), "{command} {more:?}: {err}");
     }
     let (out, _) = asked("search", &["--json"]);
     assert!(json_lines(&out).iter().all(|hit| (0.0..0.03).contains(&hit["chance"].as_f64().unwrap())), "{out}");

@@ -59,7 +59,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     };
     match show {
         Show::Documents => {
-            let documents = args.retrieval.ask(k, Searcher::documents)?;
+            let documents = args.retrieval.ask(k, |searcher, query| {
+                let documents = searcher.documents(query)?;
+                let chances = documents.iter().flat_map(|hit| &hit.chunks).filter_map(|hit| hit.chance);
+                warn_of_unlikely(searcher, query, chances.reduce(f64::max))?;
+                Ok(documents)
+            })?;
             found(documents.len());
             for document in documents {
                 if args.json { print_json(&document) } else { print_document(&document, &question) }?;
