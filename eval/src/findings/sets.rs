@@ -46,7 +46,7 @@ pub struct Choice {
     pub best: String,
     /// Its mean.
     pub mean: f64,
-    /// What the questions of one half of each set choose, and what that brings for the other; `None` if a set has too
+    /// The choice by the questions of one half of each set, and what it brings for the other; `None` if a set has too
     /// few questions to be halved.
     pub halves: Option<HeldOut>,
     /// For each set, the setting that the other sets choose, and its mean in that set; empty with one set.
