@@ -8,9 +8,11 @@ use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
 use super::start::use_threads;
 use crate::config::Options;
 use crate::dataset::Dataset;
+use crate::embed::known::KnownModel;
 use crate::error::Error;
 use crate::search::{
-    CANDIDATES, Context, Filter, FoundChunk, Packing, PathPattern, Query, QuestionVectors, Searcher, Share,
+    CANDIDATES, Context, Filter, FoundChunk, Mode, Packing, PathPattern, Query, QuestionVectors, Ranking, Searcher,
+    Share,
 };
 use crate::storage::Location;
 use crate::value::{Value, count};
@@ -119,6 +121,21 @@ pub(super) fn warn_of_unlikely(
     let best = percent(best);
     tracing::warn!("the documents may not answer this question: the best passage does with a chance of {best}{lacks}");
     Ok(unknown)
+}
+
+/// Warns if the documents are in languages that the model was not trained for, and their vectors count as usual.
+fn warn_of_language(searcher: &Searcher, query: &Query<'_>) -> crate::error::Result<()> {
+    let model = &searcher.dataset().manifest().model.id;
+    let is_usual = matches!(query.mode, Mode::Hybrid | Mode::Graph)
+        && query.ranking.vector_share == Ranking::default().vector_share;
+    let is_english = KnownModel::find(model).is_some_and(KnownModel::is_english);
+    if is_usual && is_english && !searcher.is_english(&query.ranking)? {
+        tracing::warn!(
+            "most documents are not in English, and {model} was trained for English; `--vector-share 0.2` or `--mode keyword` \
+             may find more, and so may a model for many languages (`chunkmill model list`)"
+        );
+    }
+    Ok(())
 }
 
 /// Writes a chance in percent, with a digit after the point if it is small.
@@ -254,6 +271,7 @@ impl RetrievalArgs {
             rerank: config.rerank(reranker.as_deref()),
             ..config.query(&self.query, k)
         };
+        warn_of_language(&searcher, &query)?;
         Ok(answer(&searcher, &query)?)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::common::{folder, json_lines, run};
+use crate::common::{default_model, folder, json_lines, run};
 
 /// Indexes one document for each text, named by its number, and returns the folder.
 fn texts(texts: &[&str]) -> tempfile::TempDir {
@@ -231,4 +231,29 @@ fn emoji_and_flags_are_words() {
         assert_eq!(found(home.path(), question), [document], "{question}");
     }
     assert_eq!(found(home.path(), "🇮🇹"), [0; 0]);
+}
+
+/// An English model says little about other languages. The user hears of it where that is not allowed for yet.
+#[test]
+fn the_program_says_when_the_model_does_not_know_the_language() {
+    if default_model().is_none() {
+        return;
+    }
+    let home = folder(&[]);
+    for (language, warns) in [("en", false), ("de", true), ("ru", true), ("ja", true)] {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets/languages").join(language).join("corpus");
+        let (out, corpus) = (format!("out-{language}"), corpus.to_str().unwrap().to_owned());
+        assert_eq!(run(home.path(), &["index", &corpus, "-o", &out]).0, 0);
+        let warned = |more: &[&str]| {
+            let (code, _, err) = run(home.path(), &[&["search", &out, "Larder 4.2"], more].concat());
+            assert_eq!(code, 0, "{err}");
+            err.contains("most documents are not in English, and sentence-transformers/all-MiniLM-L6-v2")
+        };
+        assert_eq!(warned(&[]), warns, "{language}");
+        for allowed_for in [&["--vector-share", "0.2"][..], &["--mode", "keyword"], &["--mode", "vector"]] {
+            assert!(!warned(allowed_for), "{language} {allowed_for:?}");
+        }
+        // A user who turns stemming off has not said which language it is.
+        assert!(!warned(&["--language", "none"]) && warned(&["--language", "fr"]), "{language}");
+    }
 }

@@ -29,6 +29,18 @@ pub enum Quality {
     Multilingual(f32),
 }
 
+impl KnownModel {
+    /// Returns the model with a hub id.
+    pub fn find(id: &str) -> Option<&'static Self> {
+        KNOWN.iter().find(|known| known.id == id)
+    }
+
+    /// Returns whether it was trained for English alone.
+    pub fn is_english(&self) -> bool {
+        matches!(self.quality, Quality::Beir(_))
+    }
+}
+
 /// The models, grouped by kind of quality, best first.
 pub const KNOWN: [KnownModel; 14] = [
     KnownModel {

@@ -39,7 +39,7 @@ const FIELDS: [&str; 6] = ["content", "headings", "tags", "aliases", "title", "p
 
 /// Version of the indexes. Increase this when the same dataset would produce a different index, for example after
 /// a change of fields or tokenization.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Name of the tantivy tokenizer that leaves words as they are.
 const WORDS: &str = "whitespace";
@@ -51,6 +51,7 @@ const MEMORY: usize = 64 << 20;
 const CHUNKS: &str = "chunks";
 const DOCUMENTS: &str = "documents";
 const LANGUAGES: &str = "languages";
+const ENGLISH: &str = "english";
 
 /// The keyword indexes of a dataset.
 pub(super) struct Keywords {
@@ -61,6 +62,8 @@ pub(super) struct Keywords {
     order: Vec<u32>,
     /// Languages of the documents, most frequent first. `None` groups documents that are not stemmed.
     languages: Vec<Option<Language>>,
+    /// Whether at least half of the documents are in English, as far as their language is known.
+    english: bool,
 }
 
 /// An open index.
@@ -103,7 +106,8 @@ impl Keywords {
         let documents = Open::new(part(DOCUMENTS)?, order.len())?;
         let languages = cache::text_of(&part(LANGUAGES)?).ok_or("the languages are missing")?;
         let languages = languages.split(' ').map(Language::named).collect();
-        Ok(Self { chunks, documents, order, languages })
+        let english = cache::text_of(&part(ENGLISH)?).ok_or("the share of English is missing")? == true.to_string();
+        Ok(Self { chunks, documents, order, languages, english })
     }
 
     /// Computes the score of every row for the words of a question: its own, plus `document` times that of its
@@ -130,6 +134,11 @@ impl Keywords {
             rows.iter().zip(&mut scores).for_each(|(row, score)| *score += of_documents[row.doc as usize]);
         }
         Ok(scores)
+    }
+
+    /// Returns whether at least half of the documents are in English, as far as their language is known.
+    pub(super) fn english(&self) -> bool {
+        self.english
     }
 
     /// Returns the words of a question that no document has, as they are written. Stop words do not count.
@@ -196,7 +205,7 @@ impl Open {
 /// Builds the indexes of a dataset in memory.
 fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Entry> {
     let failed = |error: tantivy::TantivyError| failed(dataset, &error.to_string());
-    let languages = languages(dataset, rows, setting)?;
+    let (languages, english) = languages(dataset, rows, setting)?;
     let mut analyser = Analyser::default();
     let (mut chunks, mut documents) = (Writer::new().map_err(failed)?, Writer::new().map_err(failed)?);
     for (index, file) in dataset.files(Table::Chunks).enumerate() {
@@ -255,6 +264,7 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
         (CHUNKS.to_owned(), chunks.finish().map_err(failed)?),
         (DOCUMENTS.to_owned(), documents.finish().map_err(failed)?),
         (LANGUAGES.to_owned(), cache::of_text(&spoken.join(" "))),
+        (ENGLISH.to_owned(), cache::of_text(&english.to_string())),
     ]))
 }
 
@@ -288,12 +298,12 @@ impl Whole {
 
 /// Returns the language of each document: the one it names, otherwise the one detected from its words, otherwise
 /// that of most documents. If all documents are too short for detection, their language is detected from their
-/// combined text.
-fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Vec<Option<Language>>> {
+/// combined text. Also returns whether at least half of the documents are in English, as far as their language is known.
+fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<(Vec<Option<Language>>, bool)> {
     let count = rows.documents().len();
     match setting {
-        LanguageSetting::None => return Ok(vec![None; count]),
-        LanguageSetting::Fixed(language) => return Ok(vec![Some(language); count]),
+        LanguageSetting::None => return Ok((vec![None; count], true)),
+        LanguageSetting::Fixed(language) => return Ok((vec![Some(language); count], language.is_english())),
         LanguageSetting::Auto => {}
     }
     let mut found = vec![TextLanguage::Unknown; count];
@@ -345,7 +355,10 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
         TextLanguage::Other => None,
         TextLanguage::Known(language) => Some(language),
     };
-    Ok(found.into_iter().map(language).collect())
+    let told = || found.iter().filter(|language| **language != TextLanguage::Unknown);
+    let english = told().filter(|language| known(**language).is_some_and(Language::is_english)).count();
+    let english = english * 2 >= told().count();
+    Ok((found.into_iter().map(language).collect(), english))
 }
 
 /// Returns each language once, most frequent first.

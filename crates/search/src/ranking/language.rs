@@ -75,6 +75,11 @@ impl Language {
         LANGUAGES[self.0].2
     }
 
+    /// Returns whether it is English.
+    pub(super) fn is_english(self) -> bool {
+        self.lang() == Lang::Eng
+    }
+
     fn lang(self) -> Lang {
         LANGUAGES[self.0].3
     }

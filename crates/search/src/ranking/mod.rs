@@ -137,6 +137,11 @@ impl Ranker {
         &self.rows
     }
 
+    /// Returns whether at least half of the documents are in English, as far as their language is known.
+    pub(crate) fn is_english(&self, ranking: &Ranking) -> Result<bool> {
+        Ok(self.keywords(ranking.language)?.english())
+    }
+
     /// Returns the words of a question that no document has, as they are written. Stop words do not count.
     ///
     /// # Errors

@@ -82,6 +82,15 @@ impl Searcher {
         self.ranker.unknown_words(question, ranking)
     }
 
+    /// Returns whether at least half of the documents are in English, as far as their language is known: a model for
+    /// English says little about others.
+    ///
+    /// # Errors
+    /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
+    pub fn is_english(&self, ranking: &Ranking) -> Result<bool> {
+        self.ranker.is_english(ranking)
+    }
+
     /// Returns the best `k` chunks, best first. Ties are broken by document and position.
     ///
     /// # Errors
