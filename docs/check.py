@@ -30,7 +30,7 @@ import markdown
 from markdown import PAGES, ROOT
 
 README = ROOT / "README.md"
-OTHERS = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/SECURITY.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md"]
+OTHERS = ["CHANGELOG.md", "CONTRIBUTING.md", "docs/SECURITY.md", "python/README.md", "eval/METHOD.md", "eval/records/README.md", "eval/records/tried.md"]
 OTHERS += ["datasets/larder/README.md", "deploy/github-action/README.md", "deploy/gpu/README.md", "deploy/ray/README.md"]
 LANGUAGES = {"sh", "bash", "text", "toml", "json", "python", "rust", "yaml", "console"}
 # Flags of other programs.
