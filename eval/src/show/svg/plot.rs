@@ -231,22 +231,32 @@ impl Plot {
         }
     }
 
-    /// Draws each label at the end of its curve, or as near to it as the other labels allow.
+    /// Draws each label at the end of its curve, or as near to it as the labels that it would cover allow.
     fn labels(&self, drawing: &mut String) {
+        let end = |curve: &'_ Curve| curve.values.last().map(|value| (self.x.scale.place(value.x), self.down(value.y)));
         let labelled = self.curves.iter().filter(|curve| !curve.label.is_empty());
-        let mut ends: Vec<(f64, &Value, &Curve)> =
-            labelled.filter_map(|curve| curve.values.last().map(|value| (self.down(value.y), value, curve))).collect();
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let wanted: Vec<f64> = ends.iter().map(|end| end.0).collect();
-        for ((_, value, curve), at) in ends.iter().zip(spread(&wanted, LINE)) {
-            let _ = write!(
-                drawing,
-                "<text class=\"{}\" x=\"{:.1}%\" dx=\"9\" y=\"{:.0}\">{}</text>",
-                curve.look.class(),
-                self.x.scale.place(value.x),
-                at + 4.0,
-                Text(&curve.label)
-            );
+        let mut ends: Vec<((f64, f64), &Curve)> = labelled.filter_map(|curve| Some((end(curve)?, curve))).collect();
+        ends.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        while !ends.is_empty() {
+            // The labels that one could cover, from left to right.
+            let mut right = f64::MIN;
+            let apart = ends.iter().position(|((x, _), curve)| {
+                let is_apart = right > f64::MIN && *x > right;
+                right = right.max(x + width_of(&curve.label));
+                is_apart
+            });
+            let mut near: Vec<_> = ends.drain(..apart.unwrap_or(ends.len())).collect();
+            near.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+            let wanted: Vec<f64> = near.iter().map(|end| end.0.1).collect();
+            for (((x, _), curve), at) in near.iter().zip(spread(&wanted, LINE)) {
+                let _ = write!(
+                    drawing,
+                    "<text class=\"{}\" x=\"{x:.1}%\" dx=\"9\" y=\"{:.0}\">{}</text>",
+                    curve.look.class(),
+                    at + 4.0,
+                    Text(&curve.label)
+                );
+            }
         }
     }
 
@@ -279,6 +289,12 @@ impl Look {
             Self::Front => "front",
         }
     }
+}
+
+/// Returns about how wide a label is with the space before it, in percent of a plot of usual width.
+#[expect(clippy::cast_precision_loss, reason = "a label is short")]
+fn width_of(label: &str) -> f64 {
+    1.0 + 0.8 * label.chars().count() as f64
 }
 
 /// Returns the places nearest to the wanted ones, which ascend, that are at least `apart` from each other. Places

@@ -1,7 +1,5 @@
 //! The plots: quality against budget and against size, what each part brings, and synthetic against real questions.
 
-use std::collections::BTreeMap;
-
 use super::{bytes as bytes_of, changed, chosen, first, pairs, shown, size, variants};
 use crate::data::report::Cell;
 use crate::findings::analysis::figure;
@@ -56,40 +54,30 @@ pub(super) fn budgets(sets: &Sets, own: &str) -> Option<Plot> {
     })
 }
 
-/// Plots quality against size: each design, and each size of the own design, with its best way to search.
+/// Plots quality against size: each design, and each size of the own design, searched like the own setting.
 pub(super) fn bytes(sets: &Sets, own: &str) -> Option<Plot> {
-    let metric = first(sets)?.scoring.primary.clone();
-    let mut best: BTreeMap<&str, (f64, f64, &str)> = BTreeMap::new();
-    for id in sets.common() {
+    let report = first(sets)?;
+    let metric = report.scoring.primary.as_str();
+    let own = report.cell(own)?;
+    let curve = |id: &str| {
+        let cell = report.cell(id)?;
+        // Other settings than the sizes change the size little.
+        let is_size = cell.build.strip_prefix(own.build.as_str()).is_some_and(|rest| rest.starts_with(" max="));
+        let is_shown = is_size || !cell.build.contains('=');
+        if !is_shown || cell.id != format!("{}, {}, k={}", cell.build, own.retrieval, own.k) {
+            return None;
+        }
         let size = |set: &Set| Some(bytes_of(set.report.cell(id)?) / size(&set.report));
-        let (Some(values), Some(sizes)) =
-            (sets.means(id, &metric), sets.as_slice().iter().map(size).collect::<Option<Vec<_>>>())
-        else {
-            continue;
-        };
-        let Some(cell) = first(sets)?.cell(id) else { continue };
-        // The context that the model sees before a chunk does not change the size.
-        if cell.build.contains('=') && !cell.build.contains(" max=") {
-            continue;
-        }
-        let (y, x) = (mean(&values), mean(&sizes));
-        let entry = best.entry(cell.build.as_str()).or_insert((x, y, id));
-        if y > entry.1 {
-            *entry = (x, y, id);
-        }
-    }
-    let own_build = &first(sets)?.cell(own)?.build;
-    let curve = |(build, &(x, y, id)): (&&str, &(f64, f64, &str))| Curve {
-        values: vec![Value {
-            x,
-            y,
-            interval: None,
-            says: format!("{id}: {} at {} times the documents", figure(y), figure(x)),
-        }],
-        look: if *build == own_build { Look::Main } else { Look::Other },
-        label: (*build).to_owned(),
+        let (x, y) =
+            (mean(&sets.as_slice().iter().map(size).collect::<Option<Vec<_>>>()?), mean(&sets.means(id, metric)?));
+        let says = format!("{id}: {} at {} times the documents", figure(y), figure(x));
+        Some(Curve {
+            values: vec![Value { x, y, interval: None, says }],
+            look: if cell.build == own.build { Look::Main } else { Look::Other },
+            label: cell.build.clone(),
+        })
     };
-    let curves: Vec<Curve> = best.iter().map(curve).collect();
+    let curves: Vec<Curve> = sets.common().into_iter().filter_map(curve).collect();
     (curves.len() > 1).then(|| Plot {
         title: format!("Quality against size, mean of {}", counted(sets.as_slice().len(), "set")),
         x: Axis {
@@ -97,7 +85,7 @@ pub(super) fn bytes(sets: &Sets, own: &str) -> Option<Plot> {
             scale: Scale::cost(curves.iter().flat_map(|curve| curve.values.iter().map(|value| value.x))),
         },
         y: Axis {
-            title: format!("{metric}, best way to search"),
+            title: format!("{metric}, {}", own.retrieval),
             scale: Scale::metric(curves.iter().flat_map(Curve::heights)),
         },
         height: HEIGHT,
