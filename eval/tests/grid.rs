@@ -2,6 +2,7 @@
 
 use chunkmill::chunk::Context;
 use chunkmill::config::Options;
+use chunkmill::error::Error;
 use chunkmill_eval::data::left_out::Reason;
 use chunkmill_eval::run::plan::{Plan, parse};
 use proptest::prelude::*;
@@ -61,8 +62,15 @@ fn a_setting_can_be_tried_alone() {
         assert_eq!(build.variants.len(), 1);
         assert_eq!(cell.id, format!("{}, {}, k={}", build.name, build.variants[cell.variant].name, cell.k));
     }
-    let problem = whole.only(&["structure max=100, hybird, k=5".to_owned()]).unwrap_err().to_string();
-    assert!(problem.contains("--only") && problem.contains("structure max=100, hybrid, k=5"), "{problem}");
+    for (wrong, help) in [
+        ("structure max=100, hybird, k=5", "did you mean `structure max=100, hybrid, k=5`?"),
+        ("something else", "`sweep --list` shows them all"),
+    ] {
+        let Error::Setting { problem, help: said, .. } = whole.clone().only(&[wrong.to_owned()]).unwrap_err() else {
+            panic!("{wrong}");
+        };
+        assert!(problem.contains(wrong) && said == help, "{problem}: {said}");
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{FillRule, Fusion, Mode, Ranking, StoredAs, Weight};
 use chunkmill::setting::Table as _;
-use chunkmill::value::one_of;
+use chunkmill::value::{nearest, one_of};
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
@@ -78,7 +78,8 @@ impl Plan {
     pub fn only(mut self, ids: &[String]) -> Result<Self> {
         let known: Vec<&str> = self.cells.iter().map(|cell| cell.id.as_str()).collect();
         if let Some(id) = ids.iter().find(|id| !known.contains(&id.as_str())) {
-            let help = format!("{}; `--list` shows all", one_of(id, &known));
+            let near = nearest(id, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+            let help = near.unwrap_or_else(|| "`sweep --list` shows them all".to_owned());
             return Err(setting("--only", &format!("no setting is called `{id}`"), &help));
         }
         self.cells.retain(|cell| ids.contains(&cell.id));
