@@ -95,10 +95,10 @@ impl Sets {
         let shift = |at: usize| {
             let sets: Vec<&(ClusteredValues, Interval)> =
                 by_set.iter().map(|set| set[at].as_ref()).collect::<Option<_>>()?;
-            let count = sets.iter().map(|_| 1.0).sum::<f64>();
-            let error = sets.iter().map(|(row, _)| row.standard_error().powi(2)).sum::<f64>().sqrt() / count;
-            let reach = normal_quantile(0.975) * error;
-            let all = sets.iter().map(|(row, _)| row.mean()).sum::<f64>() / count;
+            let squares: f64 = sets.iter().map(|(row, _)| row.standard_error().powi(2)).sum();
+            #[expect(clippy::cast_precision_loss, reason = "there are few sets")]
+            let reach = normal_quantile(0.975) * squares.sqrt() / sets.len() as f64;
+            let all = mean(&sets.iter().map(|(row, _)| row.mean()).collect::<Vec<_>>());
             Some(Shift {
                 all: (all, Interval { lo: all - reach, hi: all + reach }),
                 sets: sets.iter().map(|(row, interval)| (row.mean(), *interval)).collect(),

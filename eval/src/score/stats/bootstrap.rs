@@ -30,6 +30,13 @@ pub struct Interval {
     pub hi: f64,
 }
 
+impl Interval {
+    /// Returns whether chance does not explain a difference: the interval does not contain 0.
+    pub fn excludes_zero(self) -> bool {
+        self.lo > 0.0 || self.hi < 0.0
+    }
+}
+
 /// Returns the interval of a share, a mean of values from 0 to 1, if all of its `clusters` independent values are
 /// equal. Every sample of them is the same, so a bootstrap would call the mean certain. But as many as 1 − α^(1/n) of
 /// all questions may differ from the n that were asked, with a probability of α (Clopper & Pearson 1934, "The use of

@@ -64,9 +64,9 @@ fn bytes(cell: &Cell) -> f64 {
 }
 
 /// Returns a change with its interval, bold if chance does not explain it.
-fn shown((change, Interval { lo, hi }): (f64, Interval)) -> String {
-    let figure = if lo > 0.0 || hi < 0.0 { format!("**{}**", signed(change)) } else { signed(change) };
-    format!("{figure} ({} to {})", signed(lo), signed(hi))
+fn shown((change, interval): (f64, Interval)) -> String {
+    let figure = if interval.excludes_zero() { format!("**{}**", signed(change)) } else { signed(change) };
+    format!("{figure} ({} to {})", signed(interval.lo), signed(interval.hi))
 }
 
 /// Returns the cells that differ from the own cell in something, and search in the same way.

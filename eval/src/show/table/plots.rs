@@ -5,7 +5,7 @@ use crate::data::report::Cell;
 use crate::findings::analysis::figure;
 use crate::findings::sets::{Set, Sets, Shift};
 use crate::score::judge::in_context;
-use crate::score::stats::{Interval, mean};
+use crate::score::stats::mean;
 use crate::show::svg::{Axis, Curve, Dot, Look, Plot, Scale, Value};
 use crate::show::view::counted;
 
@@ -15,10 +15,14 @@ pub(super) const WIDTH: f64 = 860.0;
 /// Height of a plot between its axes in pixels.
 const HEIGHT: f64 = 340.0;
 
-/// Returns the design of a cell, if its settings are those of a preset and its search has the default settings.
-fn design(cell: &Cell) -> Option<&str> {
-    let plain = format!("{}, {}, k={}", cell.build, cell.retrieval, cell.k);
-    (cell.id == plain && !cell.build.contains('=')).then_some(cell.build.as_str())
+/// Returns whether a cell is searched like the own one, with nothing changed in the search.
+fn is_searched_like(cell: &Cell, own: &Cell) -> bool {
+    cell.id == format!("{}, {}, k={}", cell.build, own.retrieval, own.k)
+}
+
+/// Returns whether the settings of a cell's build are those of a preset.
+fn is_design(cell: &Cell) -> bool {
+    !cell.build.contains('=')
 }
 
 #[expect(clippy::cast_precision_loss, reason = "budgets are drawn, not counted")]
@@ -27,14 +31,14 @@ pub(super) fn budgets(sets: &Sets, own: &str) -> Option<Plot> {
     let own = first(sets)?.cell(own)?;
     let curve = |id: &str| {
         let cell = first(sets)?.cell(id)?;
-        let name = design(cell).filter(|_| cell.retrieval == own.retrieval && cell.k == own.k)?;
+        let name = Some(&cell.build).filter(|_| is_design(cell) && is_searched_like(cell, own))?;
         let value = |&budget: &usize| {
             let y = mean(&sets.means(id, &in_context(budget))?);
             Some(Value { x: budget as f64, y, interval: None, says: format!("{name}, {budget} tokens: {}", figure(y)) })
         };
         let values = budgets.iter().map(value).collect::<Option<Vec<_>>>()?;
         let look = if cell.id == own.id { Look::Main } else { Look::Other };
-        Some(Curve { values, look, label: name.to_owned() })
+        Some(Curve { values, look, label: name.clone() })
     };
     let curves: Vec<Curve> = sets.common().into_iter().filter_map(curve).collect();
     (curves.len() > 1 && budgets.len() > 1).then(|| Plot {
@@ -63,8 +67,7 @@ pub(super) fn bytes(sets: &Sets, own: &str) -> Option<Plot> {
         let cell = report.cell(id)?;
         // Other settings than the sizes change the size little.
         let is_size = cell.build.strip_prefix(own.build.as_str()).is_some_and(|rest| rest.starts_with(" max="));
-        let is_shown = is_size || !cell.build.contains('=');
-        if !is_shown || cell.id != format!("{}, {}, k={}", cell.build, own.retrieval, own.k) {
+        if !(is_size || is_design(cell)) || !is_searched_like(cell, own) {
             return None;
         }
         let size = |set: &Set| Some(bytes_of(set.report.cell(id)?) / size(&set.report));
@@ -103,15 +106,15 @@ pub(super) fn parts(sets: &Sets, own: &str) -> Option<Plot> {
     let shifts: Vec<Shift> = sets.shifts(&ids, own, &report.scoring.primary).into_iter().collect::<Option<_>>()?;
     let place = |at: usize| (at + 1) as f64;
     let curve = |(at, (id, shift)): (usize, (&&str, &Shift))| {
-        let (y, Interval { lo, hi }) = shift.all;
+        let (y, interval) = shift.all;
         Curve {
             values: vec![Value {
                 x: place(at),
                 y,
-                interval: Some((lo, hi)),
+                interval: Some((interval.lo, interval.hi)),
                 says: format!("{}: {}", changed(id, cell), shown(shift.all).replace("**", "")),
             }],
-            look: if lo > 0.0 || hi < 0.0 { Look::Main } else { Look::Other },
+            look: if interval.excludes_zero() { Look::Main } else { Look::Other },
             label: (at + 1).to_string(),
         }
     };
