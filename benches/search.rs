@@ -25,7 +25,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
     SparseEmbedder, SparseModel, SparseVector,
 };
 use chunkmill::error::Result;
@@ -105,7 +105,7 @@ impl SparseEmbedder for Tokens {
 fn hashed(text: &str) -> EncodedText {
     let hash = blake3::hash(text.as_bytes());
     let ids = hash.as_bytes().as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
-    EncodedText { ids, n_tokens: 8 }
+    EncodedText { ids, n_tokens: 8, cut: None }
 }
 
 /// An embedder that returns a random direction for each text.
@@ -165,7 +165,15 @@ impl Embedder for Directions {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching {
+            reads: Reads::Ids,
+            tokens: 2048,
+            texts: usize::MAX,
+            mixed: true,
+            padded: false,
+            parallel: Parallel::Cores,
+            remember: true,
+        }
     }
 }
 

@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{self, Endpoint};
+use crate::answer::{self, ApiKey, Endpoint};
 use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, InnerDocuments, Root, RowColumns};
 use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{
-    self, Backend, Cache, Device, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, PrecisionSetting,
-    QueryModel, Reranker, SparseEmbedder, cache,
+    self, Backend, Cache, Device, Dialect, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, Money,
+    PrecisionSetting, QueryModel, Reranker, ServiceSettings, SparseEmbedder, cache,
 };
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -33,14 +33,15 @@ use crate::search::{
 };
 use crate::setting::DefaultValue::{Hidden, Is, Words};
 use crate::setting::{Setting, Table, settings};
+use crate::tokens::TokenCounter;
 use crate::value::{Globs, count, did_you_mean, elsewhere, meant, misread, nearest, one_of, value};
 
 /// Name of the project's settings file, which is looked up in the working folder and the folders above it.
 pub const FILE: &str = "chunkmill.toml";
 
 /// Help for a settings file that cannot be read or parsed.
-const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [output], [search], [answer]; \
-                      `chunkmill schema --settings` describes every key";
+const TABLES: &str = "it is a TOML file with the tables [corpus], [chunking], [embedding], [service], [output], [search], \
+                      [answer];                       `chunkmill schema --settings` describes every key";
 
 /// Default number of files per table.
 pub(crate) const DEFAULT_FILES: usize = 8;
@@ -50,6 +51,12 @@ const RERANK_DEPTH: usize = 20;
 
 /// Default weight of the ranking's score next to the reranker's.
 const RERANK_WEIGHT: Weight = Weight::TWO;
+
+/// Default number of requests to a service at a time.
+const DEFAULT_REQUESTS: usize = 4;
+
+/// Default time for an answer of a service, in seconds.
+const DEFAULT_REQUEST_TIMEOUT: usize = 60;
 
 /// Largest number of worker threads: each takes memory, even if it never works.
 const MAX_THREADS: usize = 1024;
@@ -67,6 +74,8 @@ pub struct Options {
     pub chunking: Settings,
     /// How chunks are embedded.
     pub embedding: EmbeddingOptions,
+    /// Which web service has the model.
+    pub service: ServiceOptions,
     /// How the dataset is laid out.
     pub output: OutputOptions,
     /// How the dataset is searched.
@@ -88,6 +97,7 @@ struct File {
     corpus: CorpusOptions,
     chunking: Settings,
     embedding: EmbeddingOptions,
+    service: ServiceOptions,
     output: OutputOptions,
     search: SearchOptions,
     #[serde(skip_serializing)]
@@ -96,16 +106,16 @@ struct File {
 
 impl From<File> for Options {
     fn from(file: File) -> Self {
-        let File { threads, memory, corpus, chunking, embedding, output, search, answer } = file;
-        Self { corpus, chunking, embedding, output, search, answer, run: RunOptions { threads, memory } }
+        let File { threads, memory, corpus, chunking, embedding, service, output, search, answer } = file;
+        Self { corpus, chunking, embedding, service, output, search, answer, run: RunOptions { threads, memory } }
     }
 }
 
 impl From<Options> for File {
     fn from(options: Options) -> Self {
-        let Options { corpus, chunking, embedding, output, search, answer, run: RunOptions { threads, memory } } =
-            options;
-        Self { threads, memory, corpus, chunking, embedding, output, search, answer }
+        let Options { corpus, chunking, embedding, service, output, search, answer, run } = options;
+        let RunOptions { threads, memory } = run;
+        Self { threads, memory, corpus, chunking, embedding, service, output, search, answer }
     }
 }
 
@@ -146,7 +156,7 @@ settings! {
 settings! {
     /// The `[embedding]` table.
     pub struct EmbeddingOptions in "embedding" under "Embedding" {
-        /// Model folder, or hub id with an optional revision.
+        /// Model folder, or hub id with an optional revision; with `--embedder remote`, the name that the service has for it.
         pub model: String = "FOLDER|HUB_ID[@REVISION]", Words("sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own"), Vectors unless "files, if it is the same model under another name";
         /// A second model, for queries only. It must have been trained to match the first.
         pub query_model: String = "FOLDER|HUB_ID[@REVISION]", Words("the model; to search, the dataset's own"), Nothing unless "the dataset says which it is";
@@ -154,7 +164,7 @@ settings! {
         pub sparse_model: String = "FOLDER|HUB_ID[@REVISION]", Words("none; to search, the dataset's own"), Vectors unless "only the sparse ones, if the cache has the others";
         /// Where the model runs: cpu, cuda:N, metal.
         pub device: Device = "DEVICE", Is("cpu"), Vectors;
-        /// What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, or `fake` (a dry run without a model).
+        /// What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, `remote` (a web service, see `--endpoint`), or `fake` (a dry run without a model).
         pub embedder: Engine = "NAME", Is("auto"), Vectors;
         /// Numeric precision of the model.
         pub precision: PrecisionSetting = "PRECISION", Words("auto; to search, the dataset's own"), Vectors;
@@ -165,13 +175,49 @@ settings! {
         /// Instruction set to use, for comparisons.
         pub cpu_isa: Isa = "ISA", Words("the best it has"), Vectors unless "their last bits depend on the instructions";
         /// Largest number of tokens in one batch.
-        pub batch_tokens: NonZeroUsize = "N", Words("384 for `cpu`, 2048 for `candle`"), Nothing;
+        pub batch_tokens: NonZeroUsize = "N", Words("384 for `cpu`, 2048 for `candle`, 16384 for `remote`"), Nothing;
         /// Fail if the model would truncate a chunk.
         pub deny_truncation: bool = "BOOL", Is("false"), Nothing unless "the run fails if a chunk is cut";
         /// Where to cache vectors between runs: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
         pub embedding_cache in files "cache": CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
         /// Largest size of that cache on disk. The least recently used entries go first.
         pub embedding_cache_size in files "cache_size": u64 = "BYTES", Is("4294967296"), Nothing;
+    }
+}
+
+settings! {
+    /// The `[service]` table: a web service that has the model. Its key is not a setting: it is read only from the environment.
+    pub struct ServiceOptions in "service" under "Embedding service" {
+        /// Base URL of the service that computes vectors with `--embedder remote`. It receives every text. Its key comes from
+        /// the variable `CHUNKMILL_API_KEY`.
+        pub endpoint: Endpoint = "URL", Words("none"), Vectors;
+        /// Form of its requests. `auto` knows the hosts of the vendors, asks others whether they are TEI or Ollama, and takes
+        /// the rest for compatible with OpenAI.
+        pub dialect: Dialect = "NAME", Is("auto"), Nothing;
+        /// Model whose tokenizer counts as the service does.
+        pub tokenizer: String = "FOLDER|HUB_ID[@REVISION]", Words("cl100k_base, OpenAI's"), Files unless "also the flags of texts that are cut";
+        /// Largest number of tokens that the service reads of a text. A longer one is cut there and flagged.
+        pub text_tokens: NonZeroUsize = "N", Words("what the service or its documentation says"), Vectors unless "only of texts that are cut, if the cache has the others";
+        /// Text before each chunk, for models that need one.
+        pub document_prefix: String = "TEXT", Words("none, or that of the model's documentation"), Vectors;
+        /// Text before each question.
+        pub query_prefix: String = "TEXT", Words("none, or that of the model's documentation"), Nothing unless "the dataset says which it is";
+        /// Largest number of requests at a time.
+        pub requests: NonZeroUsize = "N", Is("4"), Nothing;
+        /// Largest number of texts in a request.
+        pub batch_texts: NonZeroUsize = "N", Words("what the service or its documentation says, or 32"), Nothing;
+        /// Largest number of requests in a minute.
+        pub requests_per_minute: NonZeroUsize = "N", Words("no limit"), Nothing;
+        /// Largest number of tokens in a minute.
+        pub tokens_per_minute: NonZeroUsize = "N", Words("no limit"), Nothing;
+        /// How long to wait for an answer.
+        pub request_timeout: NonZeroUsize = "SECONDS", Is("60"), Nothing;
+        /// Price of a million tokens, in any currency, for `plan` and `--max-cost`.
+        pub price: Money = "AMOUNT", Words("none"), Nothing;
+        /// Stop before this run has sent more tokens.
+        pub max_tokens: u64 = "N", Words("no limit"), Nothing;
+        /// Stop before this run has cost more, by `--price`.
+        pub max_cost: Money = "AMOUNT", Words("no limit"), Nothing;
     }
 }
 
@@ -252,9 +298,9 @@ settings! {
 settings! {
     /// The `[answer]` table. The API key is not a setting: it is read only from the environment.
     pub struct AnswerOptions in "answer" under "Answering" {
-        /// Base URL of an OpenAI-compatible service. It receives the question and the passages. Its key comes from the
+        /// Base URL of an OpenAI-compatible service that answers. It receives the question and the passages. Its key comes from the
         /// variable `CHUNKMILL_ANSWER_API_KEY`.
-        pub endpoint: Endpoint = "URL", Words("none"), Nothing;
+        pub answer_endpoint in files "endpoint": Endpoint = "URL", Words("none"), Nothing;
         /// Name of the language model at that service.
         pub answer_model in files "model": String = "NAME", Words("none"), Nothing;
         /// Largest number of tokens in an answer.
@@ -369,7 +415,7 @@ pub struct Config {
     pub unused: Vec<&'static str>,
     /// Remarks on sizes that were not set and differ from the preset's, because another one was set.
     pub adjusted: Vec<String>,
-    /// The model, if one was named.
+    /// The model, if one was named that is not at a service.
     pub model: Option<ModelRef>,
     /// A different model for queries, if one was named.
     pub query_model: Option<ModelRef>,
@@ -377,6 +423,10 @@ pub struct Config {
     pub sparse_model: Option<ModelRef>,
     /// The engine that runs the model, with its device and precision.
     pub backend: Backend,
+    /// The service that has the model, if one was named.
+    pub service: Option<ServiceSettings>,
+    /// Name of a different model at the service for queries, if one was named.
+    pub service_query_model: Option<String>,
     /// Largest number of tokens in a batch; `None` means the embedder's own default.
     pub batch_tokens: Option<usize>,
     /// Whether a chunk that the model would truncate is an error.
@@ -416,7 +466,7 @@ pub fn settings() -> Vec<(&'static str, &'static Setting)> {
         T::SETTINGS.iter().map(|setting| (T::NAME, setting))
     }
     let dataset = of::<CorpusOptions>().chain(of::<Settings>()).chain(of::<EmbeddingOptions>());
-    let dataset = dataset.chain(of::<OutputOptions>());
+    let dataset = dataset.chain(of::<ServiceOptions>()).chain(of::<OutputOptions>());
     dataset.chain(of::<SearchOptions>()).chain(of::<AnswerOptions>()).chain(of::<RunOptions>()).collect()
 }
 
@@ -451,6 +501,7 @@ impl Options {
             corpus: self.corpus.or(lower.corpus),
             chunking,
             embedding: self.embedding.or(lower.embedding),
+            service: self.service.or(lower.service),
             output: self.output.or(lower.output),
             search: self.search.or(lower.search),
             answer: self.answer.or(lower.answer),
@@ -469,9 +520,9 @@ impl Options {
         })?;
         let mut options = Self::parse(&text, &path.display().to_string())?;
         // The path of a model folder is relative to the settings file, wherever the program runs.
-        let Options { embedding, search, .. } = &mut options;
-        for model in [&mut embedding.model, &mut embedding.query_model, &mut embedding.sparse_model, &mut search.rerank]
-        {
+        let Options { embedding, service, search, .. } = &mut options;
+        let EmbeddingOptions { model, query_model, sparse_model, .. } = embedding;
+        for model in [model, query_model, sparse_model, &mut service.tokenizer, &mut search.rerank] {
             if let (Some(model), Some(here)) = (model, path.parent())
                 && here.join(&*model).is_dir()
             {
@@ -495,6 +546,7 @@ impl Options {
             corpus: read_variables()?,
             chunking: read_variables()?,
             embedding: read_variables()?,
+            service: read_variables()?,
             output: read_variables()?,
             search: read_variables()?,
             answer: read_variables()?,
@@ -513,7 +565,7 @@ impl Options {
     /// Adds the project's and the user's settings files below this source. A file that is named here or in the
     /// variable `CHUNKMILL_CONFIG` replaces the project's file.
     ///
-    /// A project must not decide where questions and passages are sent, and with which key: its file may have come
+    /// A project must not decide where texts, questions and passages are sent, and with which key: its file may have come
     /// with somebody else's documents. An endpoint in it is therefore ignored. Nor may it name a cache: the maker of
     /// that cache chose the vectors or the keyword scores in it. A file that the user names is trusted.
     ///
@@ -527,11 +579,17 @@ impl Options {
             let mut project = Self::read(&file)?;
             tracing::info!("settings come from {}", file.display());
             project.refuse_caches(&file)?;
-            if project.answer.endpoint.take().is_some() && self.answer.endpoint.is_none() {
-                tracing::warn!(
-                    "ignoring the endpoint in {}; set it with --endpoint, CHUNKMILL_ENDPOINT or in your own settings",
-                    file.display()
-                );
+            let endpoints = [
+                (&mut project.service.endpoint, self.service.endpoint.is_none(), "ENDPOINT"),
+                (&mut project.answer.answer_endpoint, self.answer.answer_endpoint.is_none(), "ANSWER_ENDPOINT"),
+            ];
+            for (endpoint, is_needed, name) in endpoints {
+                if endpoint.take().is_some() && is_needed {
+                    let (file, flag) = (file.display(), name.to_lowercase().replace('_', "-"));
+                    tracing::warn!(
+                        "ignoring the endpoint in {file}; set it with --{flag}, CHUNKMILL_{name} or in your own settings"
+                    );
+                }
             }
             self = self.or(project);
         }
@@ -606,6 +664,12 @@ impl Options {
                 "name the column with the texts: --text-column NAME",
             ));
         }
+        let engine = self.embedding.embedder.unwrap_or_default();
+        let is_remote = engine == Engine::Remote;
+        let dimensions = self.embedding.dimensions.map(NonZeroUsize::get);
+        let service = self.service.resolve(is_remote, self.embedding.model.as_deref(), dimensions)?;
+        let here = |name: Option<String>| name.filter(|_| !is_remote);
+        let service_query_model = self.embedding.query_model.clone().filter(|_| is_remote);
         let rows = self.corpus.text_column.map(|text| RowColumns { text, id: self.corpus.id_column });
         Ok(Config {
             filter: Filter::new(
@@ -629,11 +693,11 @@ impl Options {
             unused: spec.unused(&self.chunking),
             adjusted: adjusted(&spec, &self.chunking),
             spec,
-            model: model(self.embedding.model, "model")?,
-            query_model: model(self.embedding.query_model, "query-model")?,
+            model: model(here(self.embedding.model), "model")?,
+            query_model: model(here(self.embedding.query_model), "query-model")?,
             sparse_model: model(self.embedding.sparse_model.filter(|name| name != NO_MODEL), "sparse-model")?,
             backend: Backend {
-                engine: self.embedding.embedder.unwrap_or_default(),
+                engine,
                 precision: self.embedding.precision.unwrap_or_default(),
                 device: self.embedding.device.unwrap_or_default(),
                 isa: self.embedding.cpu_isa,
@@ -642,6 +706,8 @@ impl Options {
                     forced: self.embedding.force_dimensions.unwrap_or(false),
                 }),
             },
+            service,
+            service_query_model,
             batch_tokens: self.embedding.batch_tokens.map(NonZeroUsize::get),
             deny_truncation: self.embedding.deny_truncation.unwrap_or(false),
             cache: self.embedding.embedding_cache.unwrap_or_default().folder(),
@@ -691,17 +757,42 @@ fn adjusted(spec: &Spec, written: &Settings) -> Vec<String> {
 }
 
 impl Config {
-    /// Loads the model, or the default one if none was named.
+    /// Loads the model, or the default one if none was named, or connects to the service that has it.
     pub fn embedder(&self) -> Result<Box<dyn Embedder>> {
         let model = self.model.clone().unwrap_or_default();
-        let embedder = match &self.query_model {
-            None => embed::load(self.backend, &model)?,
-            Some(query_model) => embed::load_pair(self.backend, &model, self.backend, query_model)?,
+        let embedder = match (self.remote(), &self.query_model) {
+            (Some(service), _) => self.connect(service, None)?,
+            (None, None) => embed::load(self.backend, &model)?,
+            (None, Some(query_model)) => embed::load_pair(self.backend, &model, self.backend, query_model)?,
         };
         Ok(match &self.sparse_model {
             None => embedder,
             Some(sparse) => embed::with_sparse(embedder, embed::load_sparse(self.backend, sparse)?),
         })
+    }
+
+    /// Returns the service that has the model, if it is not here.
+    fn remote(&self) -> Option<&ServiceSettings> {
+        self.service.as_ref().filter(|_| self.backend.engine == Engine::Remote)
+    }
+
+    /// Connects to a service: for a new dataset, or for one with this record.
+    fn connect(&self, service: &ServiceSettings, known: Option<&ModelInfo>) -> Result<Box<dyn Embedder>> {
+        let folder = self.cache.as_deref();
+        let documents = embed::load_service(service.clone(), api_key("API_KEY")?, folder, known)?;
+        let recorded = known.and_then(|known| known.query.as_ref()?.id.as_ref());
+        let Some(model) = self.service_query_model.as_ref().or(recorded) else { return Ok(documents) };
+        let queries = ServiceSettings { model: model.clone(), ..service.clone() };
+        embed::pair(documents, embed::load_service(queries, api_key("API_KEY")?, folder, None)?)
+    }
+
+    /// Loads what counts the model's own tokens.
+    #[doc(hidden)] // The harness and the Python module count too.
+    pub fn counter(&self) -> Result<Box<dyn TokenCounter>> {
+        match self.remote() {
+            Some(service) => embed::load_service_counter(service),
+            None => embed::load_counter(self.backend.engine, &self.model.clone().unwrap_or_default()),
+        }
     }
 
     /// Computes the vectors of a question that this search needs. `embedder` loads the model for queries.
@@ -746,6 +837,10 @@ impl Config {
         // Engine, precision and dimensions come from the dataset: only the same ones make vectors that match its
         // own.
         let ModelInfo { dim, ref query, .. } = manifest.model;
+        if let Some(recorded) = &manifest.model.service {
+            let service = self.service_of(&manifest.model, &recorded.endpoint)?;
+            return self.checked(self.connect(&service, Some(&manifest.model))?, manifest);
+        }
         let backend = |engine, precision| Backend {
             engine,
             precision: PrecisionSetting::Fixed(precision),
@@ -767,11 +862,35 @@ impl Config {
                 embed::load_pair(documents, &model, backend(query.engine, query.precision), &query_model)?
             }
         };
-        let info = embedder.info();
+        self.checked(embedder, manifest)
+    }
+
+    /// Returns how to call the service that made a dataset's vectors. The dataset does not decide where questions and the key
+    /// are sent: it may have come from somebody else.
+    fn service_of(&self, model: &ModelInfo, recorded: &str) -> Result<ServiceSettings> {
+        let named = self.service.clone().ok_or_else(|| Error::Model {
+            model: model.id.clone(),
+            problem: format!("is at the service {recorded}, which must be named"),
+            help: format!("--endpoint {recorded}, or search with --mode keyword"),
+        })?;
+        Ok(ServiceSettings { model: model.id.clone(), ..named })
+    }
+
+    /// Returns the embedder if it is that of a dataset.
+    fn checked(&self, embedder: Box<dyn Embedder>, manifest: &Manifest) -> Result<Box<dyn Embedder>> {
+        let (info, query) = (embedder.info(), &manifest.model.query);
+        let at = |model: &ModelInfo| match &model.service {
+            Some(service) => format!(" at {}", service.endpoint),
+            None => String::new(),
+        };
         let problem = if info.fingerprint != manifest.model.fingerprint {
             format!(
-                "is not the model of the dataset ({}, fingerprint {}); its own fingerprint is {}",
-                manifest.model.id, manifest.model.fingerprint, info.fingerprint
+                "{} is not the model of the dataset ({}{}, fingerprint {}); its own fingerprint is {}",
+                at(info).trim_start(),
+                manifest.model.id,
+                at(&manifest.model),
+                manifest.model.fingerprint,
+                info.fingerprint
             )
         } else if info.query != *query {
             let name = |query: &Option<QueryModel>| match query {
@@ -852,11 +971,63 @@ fn recorded_as(id: &str, revision: Option<&str>, engine: Engine, flag: &str) -> 
     format!("{id}@{revision}").parse().map_err(wrong)
 }
 
+/// Returns the key of a service, which is in the variable `CHUNKMILL_<name>`, if it is set.
+pub(crate) fn api_key(name: &str) -> Result<Option<ApiKey>> {
+    Ok(variable::<String>(name)?.and_then(|key| ApiKey::new(&key)))
+}
+
+impl ServiceOptions {
+    /// Checks the settings of a service; `None` if none is named. With `is_remote`, one must be.
+    fn resolve(
+        self,
+        is_remote: bool,
+        model: Option<&str>,
+        dimensions: Option<usize>,
+    ) -> Result<Option<ServiceSettings>> {
+        let wrong = |origin: &str, problem: &str, help: &str| Error::setting(origin, problem, help);
+        let Some(endpoint) = self.endpoint else {
+            let help = "name it: --endpoint http://localhost:11434/v1, or `endpoint` in [service] of your own settings";
+            let missing = || wrong("endpoint", "none is named for `--embedder remote`", help);
+            return if is_remote { Err(missing()) } else { Ok(None) };
+        };
+        let tokenizer = self.tokenizer.map(|name| name.parse::<ModelRef>()).transpose();
+        let tokenizer =
+            tokenizer.map_err(|problem| wrong("tokenizer", &problem, "name a folder that exists, or a hub id"))?;
+        if self.max_cost.is_some() && self.price.is_none() {
+            let help = "say what a million tokens cost: --price AMOUNT";
+            return Err(wrong("max-cost", "means nothing without a price", help));
+        }
+        if is_remote && model.is_none_or(str::is_empty) {
+            let help = "name one that the service has: --model NAME";
+            return Err(wrong("model", "none is named for `--embedder remote`", help));
+        }
+        let number = |value: Option<NonZeroUsize>| value.map(NonZeroUsize::get);
+        Ok(Some(ServiceSettings {
+            endpoint,
+            model: model.unwrap_or_default().to_owned(),
+            dialect: self.dialect.unwrap_or_default(),
+            tokenizer,
+            text_tokens: number(self.text_tokens),
+            query_prefix: self.query_prefix,
+            document_prefix: self.document_prefix,
+            dimensions,
+            requests: self.requests.map_or(DEFAULT_REQUESTS, NonZeroUsize::get),
+            batch_texts: number(self.batch_texts),
+            requests_per_minute: number(self.requests_per_minute),
+            tokens_per_minute: number(self.tokens_per_minute),
+            timeout: Duration::from_secs(self.request_timeout.map_or(DEFAULT_REQUEST_TIMEOUT, NonZeroUsize::get) as u64),
+            price: self.price,
+            max_tokens: self.max_tokens,
+            max_cost: self.max_cost,
+        }))
+    }
+}
+
 impl AnswerOptions {
     fn settings(self) -> answer::Settings {
         let seconds = |seconds: NonZeroUsize| Duration::from_secs(seconds.get() as u64);
         answer::Settings {
-            endpoint: self.endpoint,
+            endpoint: self.answer_endpoint,
             model: self.answer_model,
             max_tokens: self.answer_max_tokens.map_or(answer::DEFAULT_MAX_TOKENS, NonZeroUsize::get),
             timeout: self.answer_timeout.map_or(answer::DEFAULT_TIMEOUT, seconds),
@@ -896,8 +1067,9 @@ impl SearchOptions {
 
 /// Variables with our prefix that are not settings, without the prefix: for the programs, and for the scripts and tests
 /// of the repository.
-const OTHER_VARIABLES: [&str; 15] = [
+const OTHER_VARIABLES: [&str; 16] = [
     "ANSWER_API_KEY",
+    "API_KEY",
     "COMMIT",
     "CONFIG",
     "CRASH",

@@ -15,7 +15,7 @@
 //!
 //! The files next to this one have no tests. They help those of several folders: `common` everywhere, `promises` what
 //! holds for every document and spec, `tiny` invented models (in a `model_folder`), `hostile` text against terminals,
-//! `python` environments, `built` the examples' programs, `paged` a file with pages.
+//! `python` environments, `built` the examples' programs, `paged` a file with pages, `vendor` a service of vectors.
 
 #![allow(
     clippy::pedantic,
@@ -40,3 +40,4 @@ mod python;
 mod search;
 mod tiny;
 mod tokens;
+mod vendor;

@@ -115,7 +115,7 @@ fn a_model_writes_questions_and_only_usable_ones_are_kept() {
         })
     });
     let home = pages();
-    let with = ["--by-model", "--queries", "30", "--endpoint", &service.endpoint, "--answer-model", "parrot"];
+    let with = ["--by-model", "--queries", "30", "--answer-endpoint", &service.endpoint, "--answer-model", "parrot"];
     let (code, out, said) = synth(&home, &with);
     assert_eq!(code, 0, "{said}");
     let requests = service.requests();
@@ -170,19 +170,19 @@ fn what_was_written_before_a_failure_is_kept() {
         if number < 4 { Ok(format!("Which colour{at} has gate number{at}?")) } else { Err(401) }
     });
     let home = pages();
-    let with = ["--by-model", "--queries", "20", "--endpoint", &service.endpoint, "--answer-model", "parrot"];
+    let with = ["--by-model", "--queries", "20", "--answer-endpoint", &service.endpoint, "--answer-model", "parrot"];
     let (code, out, said) = synth(&home, &with);
     assert!(code == 0 && out.contains("4 synthetic questions"), "{out}{said}");
     assert!(said.contains("no further questions were written") && said.contains("401"), "{said}");
     // If the first request fails, nothing is written.
     let service = Service::new(|_, _| Err(401));
     let home = pages();
-    let with = ["--by-model", "--endpoint", &service.endpoint, "--answer-model", "parrot"];
+    let with = ["--by-model", "--answer-endpoint", &service.endpoint, "--answer-model", "parrot"];
     let (code, _, said) = synth(&home, &with);
     assert!(code != 0 && said.contains("401") && !home.path().join("set").exists(), "{said}");
     // Nor if no reply is usable.
     let service = Service::new(|_, _| Ok("NONE".to_owned()));
-    let with = ["--by-model", "--queries", "3", "--endpoint", &service.endpoint, "--answer-model", "parrot"];
+    let with = ["--by-model", "--queries", "3", "--answer-endpoint", &service.endpoint, "--answer-model", "parrot"];
     let (code, _, said) = synth(&home, &with);
     assert!(code == 2 && said.contains("3 about passages that answer no question"), "{said}");
     assert!(!home.path().join("set").exists());
@@ -196,7 +196,7 @@ fn nothing_is_sent_unless_the_model_is_asked_for() {
     let set = home.path().join("set");
     let output = Command::new(env!("CARGO_BIN_EXE_chunkmill-eval"))
         .args(["synth", larder, "-o", arg(&set), "--queries", "5"])
-        .env("CHUNKMILL_ENDPOINT", &service.endpoint)
+        .env("CHUNKMILL_ANSWER_ENDPOINT", &service.endpoint)
         .env("CHUNKMILL_ANSWER_MODEL", "parrot")
         .output()
         .unwrap();

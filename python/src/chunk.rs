@@ -13,7 +13,7 @@ use chunkmill::config::Config;
 use chunkmill::corpus::{self, FetchedDocument, QuarantinedDocument, Root};
 use chunkmill::dataset::{ChunkRow, HeadingRow, ImageRow, LinkRow, Time, chunks_batch, chunks_schema};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{self, Batcher, Embedder, Engine};
+use chunkmill::embed::{Batcher, Embedder, Engine, ServiceSettings};
 use chunkmill::error::{Error, Result};
 use chunkmill::job::{Recipe, TableFilter};
 use chunkmill::tokens::{Encoding, Sizer, TokenCounter, Unit};
@@ -322,10 +322,7 @@ impl Chunker {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let config = settings::resolve(settings::options(settings, CUTTING)?)?;
-        let counter = py.detach(|| {
-            let model = config.model.clone().unwrap_or_default();
-            (config.spec.unit() == Unit::Model).then(|| embed::load_counter(config.backend.engine, &model)).transpose()
-        });
+        let counter = py.detach(|| (config.spec.unit() == Unit::Model).then(|| config.counter()).transpose());
         Ok(Self { counter: counter.map_err(|error| raised(&error))?, config, embedder: Lazy::default() })
     }
 
@@ -443,7 +440,10 @@ fn root(path: &Path) -> Result<Root> {
 }
 
 /// The tokenizer that counted texts last, with its model.
-type LastCounter = Option<(Engine, ModelRef, Arc<dyn TokenCounter>)>;
+type LastCounter = Option<(CountingModel, Arc<dyn TokenCounter>)>;
+
+/// What decides how the model's own tokens are counted.
+type CountingModel = (Engine, Option<ModelRef>, Option<ServiceSettings>);
 
 /// Returns the size of each text.
 #[pyfunction]
@@ -461,14 +461,13 @@ pub(crate) fn count(
     let pool = pool(config.threads)?;
     let sizes = py.detach(|| {
         let counter = if unit == Unit::Model {
-            let (engine, model) = (config.backend.engine, config.model.clone().unwrap_or_default());
+            let model = (config.backend.engine, config.model.clone(), config.service.clone());
             let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            let same = known.take().filter(|(e, m, _)| (*e, m) == (engine, &model));
-            let counter = match same {
-                Some((_, _, counter)) => counter,
-                None => Arc::from(embed::load_counter(engine, &model)?),
+            let counter = match known.take().filter(|(last, _)| *last == model) {
+                Some((_, counter)) => counter,
+                None => Arc::from(config.counter()?),
             };
-            *known = Some((engine, model, Arc::clone(&counter)));
+            *known = Some((model, Arc::clone(&counter)));
             Some(counter)
         } else {
             None

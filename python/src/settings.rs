@@ -9,6 +9,7 @@ use chunkmill::chunk;
 use chunkmill::cli::warn_of_settings;
 use chunkmill::config::{
     self, AnswerOptions, Config, CorpusOptions, EmbeddingOptions, Options, OutputOptions, RunOptions, SearchOptions,
+    ServiceOptions,
 };
 use chunkmill::setting::{Setting, Table};
 use chunkmill::value::{misread, translated, unknown};
@@ -23,19 +24,20 @@ pub(crate) type Tables = &'static [&'static str];
 const CORPUS: &str = CorpusOptions::NAME;
 const CHUNKING: &str = chunk::Settings::NAME;
 const EMBEDDING: &str = EmbeddingOptions::NAME;
+const SERVICE: &str = ServiceOptions::NAME;
 const OUTPUT: &str = OutputOptions::NAME;
 const SEARCH: &str = SearchOptions::NAME;
 const ANSWER: &str = AnswerOptions::NAME;
 const RUN: &str = RunOptions::NAME;
 
 /// Settings for cutting.
-pub(crate) const CUTTING: Tables = &[CHUNKING, CORPUS, EMBEDDING, OUTPUT, RUN];
+pub(crate) const CUTTING: Tables = &[CHUNKING, CORPUS, EMBEDDING, SERVICE, OUTPUT, RUN];
 /// Settings for a job.
 pub(crate) const JOB: Tables = CUTTING;
 /// Settings for embedding.
-pub(crate) const ENCODING: Tables = &[EMBEDDING, RUN];
+pub(crate) const ENCODING: Tables = &[EMBEDDING, SERVICE, RUN];
 /// Settings for opening a dataset for search.
-pub(crate) const SEARCHING: Tables = &[SEARCH, EMBEDDING, RUN];
+pub(crate) const SEARCHING: Tables = &[SEARCH, EMBEDDING, SERVICE, RUN];
 /// Settings for a question.
 pub(crate) const ASKING: Tables = &[SEARCH];
 
@@ -84,6 +86,7 @@ fn set(options: &mut Options, tables: Tables, name: &str, value: &Bound<'_, PyAn
         CHUNKING => options.chunking.set(name, text),
         CORPUS => options.corpus.set(name, text),
         EMBEDDING => options.embedding.set(name, text),
+        SERVICE => options.service.set(name, text),
         OUTPUT => options.output.set(name, text),
         SEARCH => options.search.set(name, text),
         _ => options.run.set(name, text),

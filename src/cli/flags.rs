@@ -4,7 +4,9 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::chunk::Settings;
-use crate::config::{AnswerOptions, CorpusOptions, EmbeddingOptions, OutputOptions, RunOptions, SearchOptions};
+use crate::config::{
+    AnswerOptions, CorpusOptions, EmbeddingOptions, OutputOptions, RunOptions, SearchOptions, ServiceOptions,
+};
 use crate::setting::{Setting, Table};
 use crate::value::Form;
 
@@ -66,6 +68,10 @@ flags! {
         "model", "query_model", "sparse_model", "device", "embedder", "precision", "dimensions", "force_dimensions", "cpu_isa",
         "batch_tokens", "embedding_cache", "embedding_cache_size"
     ];
+    /// Flags for the service that has the model.
+    pub struct ServiceFlags of ServiceOptions;
+    /// Flags for the service that reads a question.
+    pub(super) struct QuestionServiceFlags of ServiceOptions["endpoint", "dialect", "request_timeout"];
     /// All embedding flags, including whether a text may be longer than the model reads.
     pub(super) struct JobEmbeddingFlags of EmbeddingOptions;
     /// Flags for the layout of the dataset.
@@ -81,7 +87,7 @@ flags! {
 }
 
 /// The settings that `-h` lists because most people need no others; `--help` lists all.
-const COMMON: [&str; 14] = [
+const COMMON: [&str; 15] = [
     "include",
     "exclude",
     "preset",
@@ -96,6 +102,7 @@ const COMMON: [&str; 14] = [
     "rerank",
     "threads",
     "endpoint",
+    "answer_endpoint",
 ];
 
 fn augment<T: Table>(command: Command, takes: fn(&Setting) -> bool) -> Command {

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 
 use super::args::{ConfigArgs, CorpusArgs};
-use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags};
+use super::flags::{ChunkFlags, JobEmbeddingFlags, OutputFlags, RunFlags, ServiceFlags};
 use super::output::{print_json, print_prose, tell};
 use super::progress::{Interval, Progress, ProgressMode};
 use super::start::use_threads;
@@ -16,8 +16,8 @@ use crate::config::{self, Config, Options};
 use crate::corpus::{OtherFiles, Root};
 use crate::dataset::{Counts, Manifest};
 use crate::document::MALFORMED_FRONT_MATTER;
-use crate::embed::{Embedder, SPARSE_TRUNCATED};
-use crate::error::exit;
+use crate::embed::{Embedder, Engine, SPARSE_TRUNCATED};
+use crate::error::{Error, exit};
 use crate::job::{ChunkChanges, DocumentChanges, Job, Report};
 use crate::storage::Location;
 use crate::tokens::Unit;
@@ -36,6 +36,8 @@ pub(super) struct JobArgs {
     #[command(flatten)]
     embedding: JobEmbeddingFlags,
     #[command(flatten)]
+    service: ServiceFlags,
+    #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
     run: RunFlags,
@@ -46,14 +48,21 @@ pub(super) struct JobArgs {
 impl JobArgs {
     /// Merges the settings from all sources.
     pub(super) fn options(self) -> crate::error::Result<Options> {
-        self.config.merge(Options {
+        let names_service = self.service.0.endpoint.is_some();
+        let options = self.config.merge(Options {
             corpus: self.corpus.flags.0,
             chunking: self.chunking.0,
             embedding: self.embedding.0,
+            service: self.service.0,
             output: self.output.0,
             run: self.run.0,
             ..Options::default()
-        })
+        })?;
+        if names_service && options.embedding.embedder != Some(Engine::Remote) {
+            let help = "add --embedder remote --model NAME, or leave it out";
+            return Err(Error::setting("endpoint", "means nothing unless a service computes the vectors", help));
+        }
+        Ok(options)
     }
 }
 

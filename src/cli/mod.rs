@@ -32,7 +32,7 @@ pub use commands::completions::{CompletionArgs, completions};
 pub use commands::man::{ManArgs, man};
 pub use escape::visible;
 pub use failure::{finish, parse};
-pub use flags::{AnswerFlags, EmbeddingFlags, ThreadFlags};
+pub use flags::{AnswerFlags, EmbeddingFlags, ServiceFlags, ThreadFlags};
 pub use job::{Summary, truncated};
 pub use line::{Line, Look};
 pub use output::{note, print, print_json, print_json_pretty, print_prose, tell, tell_line, width_of_messages};

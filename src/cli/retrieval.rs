@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use super::args::ConfigArgs;
-use super::flags::{ModelFlags, SearchFlags, ThreadFlags};
+use super::flags::{ModelFlags, QuestionServiceFlags, SearchFlags, ThreadFlags};
 use super::start::use_threads;
 use crate::config::Options;
 use crate::dataset::Dataset;
@@ -36,6 +36,8 @@ pub(super) struct RetrievalArgs {
     filter: FilterArgs,
     #[command(flatten)]
     model: ModelFlags,
+    #[command(flatten)]
+    service: QuestionServiceFlags,
     #[command(flatten)]
     threads: ThreadFlags,
     #[command(flatten)]
@@ -248,6 +250,7 @@ impl RetrievalArgs {
         let named = [self.model.0.model.is_some(), self.model.0.sparse_model.is_some()];
         let config = self.config.resolve(Options {
             embedding: self.model.0,
+            service: self.service.0,
             search: self.search.0,
             run: self.threads.0,
             ..Options::default()

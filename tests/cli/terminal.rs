@@ -122,12 +122,13 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     let (_, context, _) = stage.run(&["context", out, "backups", "--mode", "keyword", "--json"], JSON);
     assert!(serde_json::from_str::<Value>(&context).unwrap()["text"].as_str().unwrap().contains(HOSTILE));
     let service = Service::saying(&format!("Thirty days [1]. {HOSTILE}"));
-    let ask = ["answer", out, "backups", "--mode", "keyword", "--answer-model", "m", "--endpoint", &service.endpoint];
+    let ask =
+        ["answer", out, "backups", "--mode", "keyword", "--answer-model", "m", "--answer-endpoint", &service.endpoint];
     assert_eq!(stage.run(&ask, WORDS).0, 0);
     assert_eq!(stage.run(&with(&ask, &["--json"]), JSON).0, 0);
     let refusal = Service::status("400 Bad Request", HOSTILE);
     let ask = ["answer", out, "backups", "--mode", "keyword", "--answer-model", HOSTILE];
-    assert_eq!(stage.run(&with(&ask, &["--endpoint", &refusal.endpoint]), &["\\x1b"]).0, 5);
+    assert_eq!(stage.run(&with(&ask, &["--answer-endpoint", &refusal.endpoint]), &["\\x1b"]).0, 5);
     stage.run(&["stats", out], NEITHER);
     stage.run(&with(&["stats", out], &["--json"]), NEITHER);
     stage.run(&["explain", &evil], WORDS);

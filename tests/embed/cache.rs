@@ -13,7 +13,9 @@ use blake3::Hash;
 use chunkmill::embed::batch::EmbeddingResult;
 use chunkmill::embed::cache::{MIN_LIMIT, Space};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Batcher, Batching, Cache, Embedder, EncodedText, Engine, ModelInfo, ModelInput, Role, load};
+use chunkmill::embed::{
+    Batcher, Batching, Cache, Embedder, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Role, load,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -577,7 +579,7 @@ impl Embedder for Slow {
         self.fake.counter()
     }
     fn batching(&self) -> Batching {
-        Batching { concurrent: false, ..self.fake.batching() }
+        Batching { parallel: Parallel::One, ..self.fake.batching() }
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkmill::embed::batch::Batcher;
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Backend, Batching, Embedder, Engine, Isa, ModelInput, Precision, PrecisionSetting, Role, load};
+use chunkmill::embed::{
+    Backend, Batching, Embedder, Engine, Isa, ModelInput, Parallel, Precision, PrecisionSetting, Role, load,
+};
 use chunkmill::error::Error;
 use tempfile::TempDir;
 
@@ -74,7 +76,7 @@ impl Embedder for Service {
         self.0.info()
     }
     fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<chunkmill::embed::EncodedText> {
-        Ok(chunkmill::embed::EncodedText { ids: Vec::new(), n_tokens: text.len() })
+        Ok(chunkmill::embed::EncodedText { ids: Vec::new(), n_tokens: text.len(), cut: None })
     }
     fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
         self.1.lock().unwrap().push(batch.iter().map(|input| (input.text.to_owned(), input.role)).collect());
@@ -88,9 +90,10 @@ impl Embedder for Service {
         Batching {
             reads: chunkmill::embed::Reads::Text,
             tokens: 10,
+            texts: usize::MAX,
             mixed: true,
             padded: false,
-            concurrent: false,
+            parallel: Parallel::One,
             remember: true,
         }
     }

@@ -15,6 +15,7 @@
 //! | `modules` | What do poolings and other modules after a network do? |
 //! | `networks` | Does every family of networks compute what its authors compute? |
 //! | `rerank` | Are the scores of rerankers those of their authors? |
+//! | `services` | Are vectors of web services right, and paid for once? |
 //! | `sparse` | Are sparse vectors those of their authors? |
 //! | `static_models` | Are vectors of static models those of their authors? |
 
@@ -29,5 +30,6 @@ mod late_pooling;
 mod modules;
 mod networks;
 mod rerank;
+mod services;
 mod sparse;
 mod static_models;

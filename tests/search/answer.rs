@@ -131,7 +131,7 @@ fn home() -> TempDir {
 fn ask(home: &Path, endpoint: &str, more: &[&str]) -> Command {
     let mut command = program(home);
     command.args(["answer", "out", "How long are backups kept?", "--mode", "keyword", "--answer-model", "parrot"]);
-    command.args(["--endpoint", endpoint]).args(more);
+    command.args(["--answer-endpoint", endpoint]).args(more);
     command.env("NO_PROXY", "127.0.0.1").env("CHUNKMILL_ANSWER_API_KEY", KEY);
     command
 }
@@ -237,12 +237,12 @@ fn what_is_not_configured_is_not_sent() {
     let answer = |more: &[&str]| run(home.path(), &[&["answer", "out", "backups", "--mode", "keyword"], more].concat());
     let (code, out, err) = answer(&[]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("endpoint: none is configured") && err.contains("--endpoint"), "{err}");
-    let (code, _, err) = answer(&["--endpoint", &service.endpoint]);
+    assert!(err.contains("answer-endpoint: none is configured") && err.contains("--answer-endpoint"), "{err}");
+    let (code, _, err) = answer(&["--answer-endpoint", &service.endpoint]);
     assert_eq!(code, 2);
     assert!(err.contains("answer-model: no model is named"), "{err}");
     for wrong in ["localhost:11434", "ftp://localhost/v1", "v1"] {
-        let (code, _, err) = answer(&["--endpoint", wrong, "--answer-model", "m"]);
+        let (code, _, err) = answer(&["--answer-endpoint", wrong, "--answer-model", "m"]);
         assert_eq!(code, 2, "{err}");
     }
     // No other command calls the service, whatever is configured, and a question without results is not sent.
@@ -255,7 +255,7 @@ fn what_is_not_configured_is_not_sent() {
     assert_eq!(run(home.path(), &["search", "out", "backups", "--mode", "keyword"]).0, 0);
     assert_eq!(run(home.path(), &["index", "docs", "-o", "out", "--embedder", "fake", "--allow-blocked"]).0, 0);
     let answer_xylophone = |more: &[&str]| {
-        let args = ["answer", "out", "xylophone", "--mode", "keyword", "--endpoint", &service.endpoint];
+        let args = ["answer", "out", "xylophone", "--mode", "keyword", "--answer-endpoint", &service.endpoint];
         run(home.path(), &[&args, more].concat())
     };
     let (code, out, err) = answer_xylophone(&[]);

@@ -160,7 +160,7 @@ fn the_program_says_when_the_documents_may_not_answer() {
     let (out, err) = asked("context", &["--least", "0.9"]);
     assert!(out.is_empty() && err.contains("at least 90 %; to see the best ones, lower --least"), "{err}");
     // A model is not asked without passages, nor about what no document has; nothing is sent to where nothing listens.
-    let service = ["--endpoint", "http://127.0.0.1:9/v1", "--answer-model", "m"];
+    let service = ["--answer-endpoint", "http://127.0.0.1:9/v1", "--answer-model", "m"];
     for least in [&["--least", "0.9"][..], &[]] {
         let (out, err) = asked("answer", &[&service[..], least].concat());
         assert!(out.is_empty() && err.contains("the language model was not asked; with --least 0"), "{err}");

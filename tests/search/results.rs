@@ -11,7 +11,7 @@ use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
 };
 use chunkmill::job::{self, Job};
 use chunkmill::search::{
@@ -45,6 +45,7 @@ impl Coarse {
             arithmetic: String::new(),
             query: None,
             sparse: None,
+            service: None,
         })
     }
 
@@ -61,7 +62,7 @@ impl Embedder for Coarse {
 
     fn encode(&self, text: &str, _: Role) -> chunkmill::error::Result<EncodedText> {
         // Like a service, it reads texts and has no tokenizer.
-        Ok(EncodedText { n_tokens: text.len(), ids: Vec::new() })
+        Ok(EncodedText { n_tokens: text.len(), ids: Vec::new(), cut: None })
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> chunkmill::error::Result<Vec<f32>> {
@@ -74,7 +75,15 @@ impl Embedder for Coarse {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Text, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching {
+            reads: Reads::Text,
+            tokens: 2048,
+            texts: usize::MAX,
+            mixed: true,
+            padded: false,
+            parallel: Parallel::Cores,
+            remember: true,
+        }
     }
 }
 

@@ -126,15 +126,25 @@ pub enum Error {
         /// How to fix it.
         help: String,
     },
-    /// A language model that could not be called or did not answer. The endpoint is shown without credentials.
+    /// A web service that could not be called or did not answer as it should. The endpoint is shown without credentials.
     #[error("endpoint {endpoint}: {problem}\n  help: {help}")]
-    Answer {
+    Service {
         /// Base URL of the service.
         endpoint: String,
         /// The problem.
         problem: String,
         /// How to fix it.
         help: String,
+    },
+    /// A request that would pass what may be spent on a service.
+    #[error(
+        "stopped before {limit} is passed: {spent}\n  help: every vector so far is kept; run again, or raise the limit"
+    )]
+    Spent {
+        /// The limit, as it was set.
+        limit: String,
+        /// What was spent so far.
+        spent: String,
     },
     /// A dataset that another process is writing to.
     #[error("dataset {}: is being written by {holder}\n  help: wait until it has finished, or use another folder", path.display())]
@@ -214,7 +224,8 @@ impl Error {
             | Self::Embed { .. }
             | Self::Truncated { .. }
             | Self::Dataset { .. }
-            | Self::Answer { .. } => exit::FAILED,
+            | Self::Service { .. }
+            | Self::Spent { .. } => exit::FAILED,
             Self::Locked { .. } | Self::Replaced { .. } => exit::LOCKED,
             Self::Interrupted => exit::INTERRUPTED,
         }
@@ -334,6 +345,12 @@ pub enum Skip {
         /// The limit in force.
         limit: u64,
     },
+    /// A document with a text that the embedding service refuses.
+    #[error("was refused by the embedding service: {said}")]
+    Refused {
+        /// The service's own words.
+        said: String,
+    },
     /// A document whose reader would pass a limit on what it may use.
     #[error("cannot be read with {limit}")]
     Limit {
@@ -396,6 +413,7 @@ impl Skip {
             Self::NoText { .. } => "no_text",
             Self::Growth { .. } => "growth",
             Self::Limit { .. } => "limit",
+            Self::Refused { .. } => "refused",
         }
     }
 }

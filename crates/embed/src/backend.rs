@@ -79,6 +79,35 @@ named! {
         Candle = "candle",
         /// Hashed words, without a model or meaning, for tests and dry runs.
         Fake = "fake",
+        /// A web service.
+        Remote = "remote",
+    }
+}
+
+named! {
+    /// The form of a service's requests and answers.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum Dialect: "a dialect" {
+        /// That of the endpoint's host; a host that is not known is asked whether it is TEI or Ollama, and is else taken
+        /// to be compatible with OpenAI.
+        #[default]
+        Auto = "auto",
+        /// OpenAI, and what is compatible with it: vLLM, LM Studio, llama.cpp, LiteLLM, Infinity.
+        OpenAi = "openai",
+        /// Text Embeddings Inference.
+        Tei = "tei",
+        /// Ollama.
+        Ollama = "ollama",
+        /// Cohere, version 2.
+        Cohere = "cohere",
+        /// Voyage.
+        Voyage = "voyage",
+        /// Jina.
+        Jina = "jina",
+        /// Gemini.
+        Gemini = "gemini",
+        /// Mistral.
+        Mistral = "mistral",
     }
 }
 

@@ -14,19 +14,21 @@
 //! another number of rows, so on a GPU the last bits of a vector can depend on its batch.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Space};
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Parallel, Reads, Role, finite};
 use crate::late::{Reading, WantedChunk, WindowPart};
 use crate::sparse::SparseVector;
-use crate::split::{bucket, pack, split};
+use crate::split::{Most, bucket, pack, split};
 
 /// Bytes of vectors remembered across calls, to avoid computing a repeated text again.
 const MEMORY: usize = 256 << 20;
@@ -90,6 +92,8 @@ pub struct EmbeddingResult {
     pub tokens_read: usize,
     /// Maximum number of tokens read per text; longer texts were truncated.
     pub max_tokens: usize,
+    /// Why the embedder refused a text, by the position of the text. Its vector is all zeros.
+    pub refused: BTreeMap<usize, String>,
 }
 
 /// The sparse vectors of texts, in the order of the texts.
@@ -135,8 +139,28 @@ impl<'a> Batcher<'a> {
     /// Vectors from the cache are reported as a batch with 0 tokens.
     ///
     /// # Errors
-    /// [`Error::Embed`] from the embedder; [`Error::Interrupted`] soon after `stop` is set.
+    /// [`Error::Embed`] from the embedder, also if it refuses a text; [`Error::Interrupted`] soon after `stop` is set.
     pub fn embed(
+        &mut self,
+        texts: &[String],
+        role: Role,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<EmbeddingResult> {
+        let result = self.embed_some(texts, role, stop, progress)?;
+        match result.refused.first_key_value() {
+            None => Ok(result),
+            Some((_, said)) => {
+                Err(Error::Embed { doing: "asking the service", problem: format!("it refuses a text: {said}") })
+            }
+        }
+    }
+
+    /// Embeds texts like [`embed`](Self::embed), but for those that the embedder refuses.
+    ///
+    /// # Errors
+    /// The other errors of [`embed`](Self::embed).
+    pub fn embed_some(
         &mut self,
         texts: &[String],
         role: Role,
@@ -163,9 +187,10 @@ impl<'a> Batcher<'a> {
                 return Err(Error::Interrupted);
             }
             let encoded = embedder.encode(text, role)?;
+            let text = encoded.part(text);
             let of_input = match reads {
                 Reads::Ids => hash_ids(&encoded.ids),
-                Reads::Text => hash,
+                Reads::Text => hash_text(text, role),
             };
             let tokenized = TokenizedText { hash: of_input, n_tokens: encoded.n_tokens };
             let tokens = reads.tokens(&encoded);
@@ -196,21 +221,37 @@ impl<'a> Batcher<'a> {
         unique.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| (&a.ids, a.text).cmp(&(&b.ids, b.text))));
         let tokens = |unknown: &UnknownText<'_>| unknown.tokens;
         let batches = self.cut(&unique, tokens);
-        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<f32>> {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Error::Interrupted);
-            }
+        let is_paid = matches!(embedder.batching().parallel, Parallel::Requests(_));
+        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<(Hash, Result<Vec<f32>, String>)>> {
             let inputs = batch.iter().map(|unknown| ModelInput { text: unknown.text, role, ids: &unknown.ids });
-            let vectors = embedder.embed(&inputs.collect::<Vec<_>>())?;
-            if let Some((cache, space)) = &self.cache {
-                cache.put(space, batch.iter().map(|unknown| unknown.hash).zip(vectors.chunks(dim)));
-            }
+            let mut computed = Vec::with_capacity(batch.len());
+            embedder.embed_each(&inputs.collect::<Vec<_>>(), stop, &mut |arrived| {
+                let arrived = arrived.into_iter().map(|(at, vector)| (batch[at].hash, vector));
+                let from = computed.len();
+                computed.extend(arrived);
+                let vectors = computed[from..].iter();
+                let vectors = vectors.filter_map(|(hash, vector)| Some((*hash, vector.as_deref().ok()?)));
+                match &self.cache {
+                    None => Ok(()),
+                    Some((cache, space)) if is_paid => cache.keep(space, vectors),
+                    Some((cache, space)) => {
+                        cache.put(space, vectors);
+                        Ok(())
+                    }
+                }
+            })?;
             progress(batch.len(), batch.iter().map(tokens).sum());
-            Ok(vectors)
+            Ok(computed)
         };
         let computed = self.run(&batches, run)?;
-        let computed = computed.iter().flat_map(|rows| rows.chunks(dim)).map(Cow::from);
-        place.extend(unique.iter().map(|unknown| unknown.hash).zip(computed));
+        let mut refused_texts: HashMap<Hash, String> = HashMap::new();
+        for (hash, vector) in computed.into_iter().flatten() {
+            let vector = vector.unwrap_or_else(|said| {
+                refused_texts.insert(hash, said);
+                vec![0.0; dim]
+            });
+            place.insert(hash, vector.into());
+        }
 
         let mut result = EmbeddingResult {
             vectors: Vec::with_capacity(texts.len() * dim),
@@ -219,9 +260,13 @@ impl<'a> Batcher<'a> {
             cached,
             tokens_read: unique.iter().map(tokens).sum(),
             max_tokens: embedder.info().max_tokens,
+            refused: BTreeMap::new(),
         };
-        for hash in &hashes {
+        for (at, hash) in hashes.iter().enumerate() {
             let TokenizedText { hash, n_tokens } = self.tokenized[hash];
+            if let Some(said) = refused_texts.get(&hash) {
+                result.refused.insert(at, said.clone());
+            }
             let vector = match place.get(&hash) {
                 Some(vector) => &**vector,
                 None => &*self.remembered[&hash],
@@ -232,6 +277,7 @@ impl<'a> Batcher<'a> {
         for hash in &hashes {
             let hash = self.tokenized[hash].hash;
             if self.remembered.len() < self.capacity
+                && !refused_texts.contains_key(&hash)
                 && let Some(vector) = place.remove(&hash)
             {
                 self.remembered.insert(hash, vector.into());
@@ -271,6 +317,7 @@ impl<'a> Batcher<'a> {
             cached: 0,
             tokens_read: parts.iter().map(|(.., tokens)| tokens).sum(),
             max_tokens: self.embedder.info().max_tokens,
+            refused: BTreeMap::new(),
         })
     }
 
@@ -384,6 +431,7 @@ impl<'a> Batcher<'a> {
             cached,
             tokens_read: order.iter().map(len).sum(),
             max_tokens: usize::MAX,
+            refused: BTreeMap::new(),
         })
     }
 
@@ -417,7 +465,8 @@ impl<'a> Batcher<'a> {
             vectors.extend(found.filter_map(|(&hash, floats)| Some((hash, SparseVector::from_floats(&floats?)))));
             unknown.retain(|(hash, _)| !vectors.contains_key(hash));
         }
-        let batches = split(&unknown, BATCH_TOKENS, true, |(_, encoded)| encoded.ids.len());
+        let most = Most { tokens: BATCH_TOKENS, texts: usize::MAX };
+        let batches = split(&unknown, most, true, |(_, encoded)| encoded.ids.len());
         let run = |batch: &&[&(Hash, EncodedText)]| {
             go_on()?;
             let ids: Vec<&[u32]> = batch.iter().map(|(_, encoded)| encoded.ids.as_slice()).collect();
@@ -442,24 +491,53 @@ impl<'a> Batcher<'a> {
 
     /// Runs each batch and returns the results in order.
     fn run<T: Sync, R: Send>(&self, batches: &[T], run: impl Fn(&T) -> Result<R> + Sync + Send) -> Result<Vec<R>> {
-        if self.embedder.batching().concurrent {
+        match self.embedder.batching().parallel {
             // A batch takes long enough to be scheduled on its own. That way no thread finishes long before the others.
-            batches.par_iter().with_max_len(1).map(run).collect()
-        } else {
-            batches.iter().map(run).collect()
+            Parallel::Cores => batches.par_iter().with_max_len(1).map(run).collect(),
+            Parallel::One => batches.iter().map(run).collect(),
+            Parallel::Requests(threads) => on_threads(threads, batches, run),
         }
     }
 
     /// Splits sorted texts into batches for the embedder.
     fn cut<'u, T>(&self, sorted: &'u [T], len: impl Fn(&T) -> usize) -> Vec<&'u [T]> {
-        let Batching { mixed, padded, .. } = self.embedder.batching();
+        let Batching { mixed, padded, texts, .. } = self.embedder.batching();
         if padded {
             let most = self.embedder.info().max_tokens;
             pack(sorted, self.batch_tokens, |text| bucket(len(text), most))
         } else {
-            split(sorted, self.batch_tokens, mixed, len)
+            split(sorted, Most { tokens: self.batch_tokens, texts }, mixed, len)
         }
     }
+}
+
+/// Runs each batch on one of so many threads, which mostly wait, and returns the results in order. After a failure no
+/// further batch is begun; those that run end first.
+fn on_threads<T: Sync, R: Send>(
+    threads: usize,
+    batches: &[T],
+    run: impl Fn(&T) -> Result<R> + Sync + Send,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let work = || {
+        let mut done = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(batch) = batches.get(at) else { break };
+            let result = run(batch);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.push((at, result));
+        }
+        done
+    };
+    let mut done: Vec<(usize, Result<R>)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.min(batches.len())).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        joined.flatten().collect()
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Hashes a text together with its role.

@@ -53,6 +53,9 @@ const READ_AT_ONCE: usize = 4096;
 /// Milliseconds during which a row's time of last use is not updated again.
 const RECENT: i64 = 3_600_000;
 
+/// The release, which may round differently than others.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
 /// Bytes of a key, and of a checksum.
 const HASH: usize = 16;
 
@@ -70,17 +73,19 @@ impl Space {
     #[must_use]
     pub fn of(embedder: &dyn Embedder) -> Self {
         let info = embedder.info();
-        Self::new(&info.fingerprint, &info.arithmetic, Some(info.dim))
+        // Vectors of a service do not depend on the release, and cost money.
+        let release = if info.service.is_some() { "service" } else { RELEASE };
+        Self::new(release, &info.fingerprint, &info.arithmetic, Some(info.dim))
     }
 
     /// Returns the space of a model's sparse vectors, whose tokens and weights are stored one after the other.
     pub(crate) fn of_sparse(model: &SparseModel) -> Self {
-        Self::new(&model.fingerprint, &model.arithmetic, None)
+        Self::new(RELEASE, &model.fingerprint, &model.arithmetic, None)
     }
 
-    fn new(fingerprint: &str, arithmetic: &str, dim: Option<usize>) -> Self {
+    fn new(release: &str, fingerprint: &str, arithmetic: &str, dim: Option<usize>) -> Self {
         let of_vector = dim.map_or("sparse".to_owned(), |dim| dim.to_string());
-        let parts = [env!("CARGO_PKG_VERSION"), fingerprint, arithmetic, &of_vector];
+        let parts = [release, fingerprint, arithmetic, &of_vector];
         Self { key: *blake3::hash(parts.join("\n").as_bytes()).as_bytes(), dim }
     }
 
@@ -178,6 +183,22 @@ impl Cache {
             tracing::warn!("{}: some vectors are damaged; they are removed and computed again", path.display());
         }
         vectors
+    }
+
+    /// Adds vectors that were paid for, like [`put`](Self::put). They are written when this returns, so no kind of end of
+    /// this process loses them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if they cannot be written.
+    pub fn keep<'v>(&self, space: &Space, vectors: impl Iterator<Item = (Hash, &'v [f32])>) -> Result<()> {
+        self.put(space, vectors);
+        self.shared.flush();
+        if lock(&self.shared.store).is_some() {
+            return Ok(());
+        }
+        let problem =
+            "the cache failed, and vectors of a service are not paid for without it; `--embedding-cache off` does";
+        Err(Error::io("keep vectors in", self.shared.folder.join(FILE))(io::Error::other(problem)))
     }
 
     /// Adds vectors of texts, by the hash of what the model read of each.

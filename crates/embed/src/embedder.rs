@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_text::tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Engine;
+use crate::backend::{Dialect, Engine};
 use crate::kernel::Precision;
 use crate::late::TokenEmbedder;
 use crate::sparse::{SparseModel, SparseVector};
@@ -30,7 +31,20 @@ pub struct EncodedText {
     pub ids: Vec<u32>,
     /// Number of tokens before truncation.
     pub n_tokens: usize,
+    /// Number of bytes of the text that are sent to a service, if not all are. Embedders with a tokenizer truncate `ids`
+    /// instead.
+    pub cut: Option<usize>,
 }
+
+impl EncodedText {
+    /// Returns the part of its text that the embedder gets.
+    pub fn part<'t>(&self, text: &'t str) -> &'t str {
+        self.cut.and_then(|end| text.get(..end)).unwrap_or(text)
+    }
+}
+
+/// Receives vectors of texts, by the position of each text, or the reason why the embedder refuses a text.
+pub type Arrived<'a> = &'a mut dyn FnMut(Vec<(usize, Result<Vec<f32>, String>)>) -> Result<()>;
 
 /// A text to embed: as it is, and as the model reads it.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +75,20 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// [`Error::Embed`] if the tensor library fails or a value is not finite.
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>>;
+
+    /// Embeds a batch and hands over each vector as soon as it is there. An embedder that refuses a text says why, and
+    /// embeds the others.
+    ///
+    /// # Errors
+    /// Those of [`embed`](Self::embed) and of `arrived`; [`Error::Interrupted`] soon after `stop` is set.
+    fn embed_each(&self, batch: &[ModelInput<'_>], stop: &AtomicBool, arrived: Arrived<'_>) -> Result<()> {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let vectors = self.embed(batch)?;
+        let vectors = vectors.chunks(self.info().dim).map(|vector| Ok(vector.to_vec()));
+        arrived(vectors.enumerate().collect())
+    }
 
     /// Embeds token ids, if the embedder has a tokenizer.
     ///
@@ -136,20 +164,32 @@ impl Reads {
     }
 }
 
+/// How many batches an embedder should compute at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parallel {
+    /// One: it uses all of a GPU.
+    One,
+    /// One on each core.
+    Cores,
+    /// This many: a service computes them, and each is paid for. What it answers is kept at once.
+    Requests(usize),
+}
+
 /// How an embedder expects its texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each answers its own question")]
 pub struct Batching {
     /// The part of an input that it reads.
     pub reads: Reads,
     /// Default number of tokens per batch.
     pub tokens: usize,
+    /// Largest number of texts per batch.
+    pub texts: usize,
     /// Whether texts of different lengths may share a batch: only if that changes no vector.
     pub mixed: bool,
     /// Whether a text is padded to the width of its bucket, and shares a batch with texts of the same bucket: on a GPU.
     pub padded: bool,
-    /// Whether several threads should embed at once: yes on a CPU, no on a GPU.
-    pub concurrent: bool,
+    /// How many batches should be computed at once.
+    pub parallel: Parallel,
     /// Whether vectors are worth remembering: not if computing one is faster than looking it up.
     pub remember: bool,
 }
@@ -185,6 +225,27 @@ pub struct ModelInfo {
     pub query: Option<QueryModel>,
     /// The sparse model next to it, if there is one.
     pub sparse: Option<SparseModel>,
+    /// The service that has the model, if it is not here.
+    pub service: Option<ServiceModel>,
+}
+
+/// A dataset's record of the service that computed its vectors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceModel {
+    /// Its address, without credentials.
+    pub endpoint: String,
+    /// Form of its requests.
+    pub dialect: Dialect,
+    /// Version of the model, as far as the service tells it.
+    pub version: Option<String>,
+    /// What counted the tokens of its texts.
+    pub tokenizer: String,
+    /// Number of values that it was asked for, if not all.
+    pub dimensions: Option<usize>,
+    /// Text before each chunk.
+    pub document_prefix: String,
+    /// Text before each question.
+    pub query_prefix: String,
 }
 
 /// A dataset's record of the model for queries, if documents use a different one.
@@ -208,10 +269,12 @@ impl ModelInfo {
         self.identity() == other.identity()
     }
 
-    /// Returns everything that identifies the vectors of documents, to the last bit.
-    pub fn identity(&self) -> Vec<&str> {
+    /// Returns everything that identifies the vectors of documents, to the last bit, and where their texts are cut.
+    pub fn identity(&self) -> Vec<String> {
         let sparse = self.sparse.iter().flat_map(|sparse| [&sparse.fingerprint, &sparse.arithmetic]);
-        [&self.fingerprint, &self.arithmetic].into_iter().chain(sparse).map(String::as_str).collect()
+        // Other models have this in their fingerprints.
+        let cut = self.service.iter().map(|service| format!("{} {}", self.max_tokens, service.tokenizer));
+        [&self.fingerprint, &self.arithmetic].into_iter().chain(sparse).cloned().chain(cut).collect()
     }
 }
 
@@ -222,7 +285,8 @@ impl ModelInfo {
 pub fn query(embedder: &dyn Embedder, question: &str) -> Result<Vec<f32>> {
     let embedder = embedder.queries().unwrap_or(embedder);
     let encoded = embedder.encode(question, Role::Query)?;
-    let vector = embedder.embed(&[ModelInput { text: question, role: Role::Query, ids: &encoded.ids }])?;
+    let text = encoded.part(question);
+    let vector = embedder.embed(&[ModelInput { text, role: Role::Query, ids: &encoded.ids }])?;
     if is_zero(&vector) {
         tracing::warn!(
             "{} knows no word of the question, so nothing is near it; keywords still count",

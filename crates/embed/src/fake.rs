@@ -9,7 +9,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::{Breaks, Ends, TokenCounter, word_ends};
 
 use crate::backend::Engine;
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, normalize};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Parallel, Reads, Role, normalize};
 use crate::kernel::Precision;
 use crate::late;
 use crate::late::{Token, TokenEmbedder, Window};
@@ -42,6 +42,7 @@ impl Fake {
                 arithmetic: String::new(),
                 query: None,
                 sparse: None,
+                service: None,
             },
         }
     }
@@ -58,7 +59,7 @@ impl Embedder for Fake {
         let mut ids: Vec<u32> = [""].into_iter().chain(words).map(id).collect();
         let n_tokens = ids.len();
         ids.truncate(MAX_TOKENS);
-        Ok(EncodedText { ids, n_tokens })
+        Ok(EncodedText { ids, n_tokens, cut: None })
     }
 
     fn embed(&self, batch: &[ModelInput<'_>]) -> Result<Vec<f32>> {
@@ -80,7 +81,15 @@ impl Embedder for Fake {
     }
 
     fn batching(&self) -> Batching {
-        Batching { reads: Reads::Ids, tokens: 2048, mixed: true, padded: false, concurrent: true, remember: true }
+        Batching {
+            reads: Reads::Ids,
+            tokens: 2048,
+            texts: usize::MAX,
+            mixed: true,
+            padded: false,
+            parallel: Parallel::Cores,
+            remember: true,
+        }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

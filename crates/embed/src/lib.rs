@@ -30,6 +30,7 @@
 //! | [`known`] | Which models do we recommend? |
 //! | [`model_ref`] | Which model does a name mean, and where are its files? |
 //! | `rerank` | How well does a passage answer a question? → `Reranker` |
+//! | `remote` | An embedder that asks a web service |
 //! | `split` | Which sorted texts fit one batch? |
 //! | `fake` | An embedder for tests and dry runs |
 //! | `static_model` | An embedder that looks vectors up in a table |
@@ -86,6 +87,8 @@ pub mod model_ref;
 
 mod rerank;
 
+mod remote;
+
 mod split;
 
 mod fake;
@@ -104,19 +107,20 @@ pub mod batch;
 
 mod load;
 
-pub use backend::{Backend, Device, Dimensions, Engine, PrecisionSetting};
+pub use backend::{Backend, Device, Dialect, Dimensions, Engine, PrecisionSetting};
 pub use batch::{Batcher, EmbeddingResult, SparseResult};
 pub use cache::Cache;
 pub use embedder::{
-    Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, QueryModel, Reads, Role, SparseEmbedder,
-    ZERO_VECTOR, is_zero, query, sparse_query,
+    Arrived, Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, Parallel, QueryModel, Reads, Role,
+    ServiceModel, SparseEmbedder, ZERO_VECTOR, is_zero, query, sparse_query,
 };
 pub use kernel::{Isa, Precision};
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};
 pub use load::{
-    ModelFiles, explain, load, load_counter, load_pair, load_reranker, load_sparse, load_sparse_queries, pull,
-    pull_reranker, pull_sparse, with_sparse,
+    ModelFiles, explain, load, load_counter, load_pair, load_reranker, load_service, load_service_counter, load_sparse,
+    load_sparse_queries, pair, pull, pull_reranker, pull_sparse, with_sparse,
 };
+pub use remote::{Money, ServiceSettings};
 pub use representation::{EmbeddingType, Representation};
 pub use rerank::Reranker;
 pub use sparse::{MAX_VOCABULARY, SPARSE_TRUNCATED, SparseModel, SparseVector};

@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chunkmill_base::error::Result;
+use chunkmill_base::error::{Error, Result};
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Embedder, SparseEmbedder};
+use crate::embedder::{Embedder, ModelInfo, SparseEmbedder};
 use crate::folder::Folder;
+use crate::http::ApiKey;
 use crate::kernel::Precision;
 use crate::model_ref::{self, ModelRef};
 use crate::modules::Module;
+use crate::remote::{self, ServiceSettings};
 use crate::rerank::{self, Reranker};
 use crate::sparse::SparseModel;
 use crate::splade::{self, QueryWeights, QuestionsOnly, SparseSettings};
@@ -25,8 +27,10 @@ use crate::{cpu, fake, model, models, static_model};
 /// [`Setting`](chunkmill_base::error::Error::Setting) if the backend cannot run here.
 pub fn load(backend: impl Into<Backend>, model: &ModelRef) -> Result<Box<dyn Embedder>> {
     let backend = backend.into();
-    if backend.engine == Engine::Fake {
-        return Ok(Box::new(fake::Fake::new()));
+    match backend.engine {
+        Engine::Fake => return Ok(Box::new(fake::Fake::new())),
+        Engine::Remote => return Err(no_service()),
+        Engine::Auto | Engine::Cpu | Engine::Candle => {}
     }
     let mut folder = model_ref::locate(model)?;
     let routes = folder.routes()?;
@@ -36,6 +40,33 @@ pub fn load(backend: impl Into<Backend>, model: &ModelRef) -> Result<Box<dyn Emb
         None => Ok(documents),
         Some(queries) => Ok(Box::new(models::Models::pair(documents, queries, false)?)),
     }
+}
+
+fn no_service() -> Error {
+    Error::setting("embedder", "`remote` is the model of a service, and none is named", "name it: --endpoint URL")
+}
+
+/// Connects to a model at a web service. Facts about it are kept in `folder`. `known` is the record of a dataset with its
+/// vectors, if there is one: then nothing is asked before the first text.
+///
+/// # Errors
+/// [`Service`](Error::Service) if the service cannot be reached or refuses a first text;
+/// [`Model`](Error::Model) if the tokenizer cannot be found.
+pub fn load_service(
+    settings: ServiceSettings,
+    key: Option<ApiKey>,
+    folder: Option<&Path>,
+    known: Option<&ModelInfo>,
+) -> Result<Box<dyn Embedder>> {
+    remote::load(settings, key, folder, known)
+}
+
+/// Loads only what counts the tokens of a service.
+///
+/// # Errors
+/// [`Model`](Error::Model) if the tokenizer cannot be found.
+pub fn load_service_counter(settings: &ServiceSettings) -> Result<Box<dyn TokenCounter>> {
+    remote::load_counter(settings)
 }
 
 /// Loads one model for documents and another for queries, whose vectors share a space.
@@ -48,7 +79,14 @@ pub fn load_pair(
     query: Backend,
     query_model: &ModelRef,
 ) -> Result<Box<dyn Embedder>> {
-    let (documents, queries) = (load(backend, model)?, load(query, query_model)?);
+    pair(load(backend, model)?, load(query, query_model)?)
+}
+
+/// Combines a model for documents and another for queries, whose vectors share a space.
+///
+/// # Errors
+/// [`Setting`](Error::Setting) if their vectors differ in length.
+pub fn pair(documents: Box<dyn Embedder>, queries: Box<dyn Embedder>) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(models::Models::pair(documents, queries, true)?))
 }
 
@@ -196,6 +234,7 @@ pub fn with_sparse(embedder: Box<dyn Embedder>, sparse: Box<dyn SparseEmbedder>)
 pub fn load_counter(engine: Engine, model: &ModelRef) -> Result<Box<dyn TokenCounter>> {
     match engine {
         Engine::Fake => Ok(Box::new(fake::WordCounter)),
+        Engine::Remote => Err(no_service()),
         Engine::Auto | Engine::Cpu | Engine::Candle => {
             Ok(Box::new(model::Settings::read(&mut model_ref::locate(model)?)?.tokenizer))
         }

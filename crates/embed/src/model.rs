@@ -251,6 +251,7 @@ impl Settings {
             arithmetic,
             query: None,
             sparse: None,
+            service: None,
         }
     }
 

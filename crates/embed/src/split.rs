@@ -1,16 +1,24 @@
 //! Sorted texts, split by a budget of tokens.
 
-/// Splits sorted texts into batches of at most `most` tokens (or one text), each of one length unless `mixed`.
-pub(crate) fn split<T>(sorted: &[T], most: usize, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
-    let mut tokens = 0;
+/// The most that a batch may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    pub(crate) tokens: usize,
+    pub(crate) texts: usize,
+}
+
+/// Splits sorted texts into batches of at most so many tokens (or one text) and texts, each of one length unless `mixed`.
+pub(crate) fn split<T>(sorted: &[T], most: Most, mixed: bool, len: impl Fn(&T) -> usize) -> Vec<&[T]> {
+    let (mut tokens, mut texts) = (0, 1);
     let together = |before: &T, next: &T| {
-        if tokens == 0 {
+        if texts == 1 {
             tokens = len(before);
         }
         tokens += len(next);
-        let fits = tokens <= most && (mixed || len(before) == len(next));
+        texts += 1;
+        let fits = tokens <= most.tokens && texts <= most.texts && (mixed || len(before) == len(next));
         if !fits {
-            tokens = 0;
+            texts = 1;
         }
         fits
     };
@@ -44,7 +52,7 @@ pub(crate) fn pack<T>(sorted: &[T], budget: usize, width: impl Fn(&T) -> usize) 
 
 #[cfg(test)]
 mod tests {
-    use super::{bucket, pack};
+    use super::{Most, bucket, pack, split};
 
     #[test]
     fn a_bucket_is_wide_enough_and_less_than_an_eighth_of_it_is_padding() {
@@ -65,6 +73,20 @@ mod tests {
         );
         assert_eq!([bucket(250, 254), bucket(254, 254), bucket(0, 254)], [254, 254, 0], "not above the model's limit");
         assert_eq!(bucket(300, 254), 300, "a text is never cut");
+    }
+
+    #[test]
+    fn a_batch_keeps_its_limits_of_tokens_and_texts() {
+        let lengths: Vec<usize> = (0..400).rev().collect();
+        for (tokens, texts) in [(1, 1), (1000, usize::MAX), (1000, 3), (usize::MAX, 7), (usize::MAX, usize::MAX)] {
+            let batches = split(&lengths, Most { tokens, texts }, true, |&len| len);
+            assert_eq!(batches.concat(), lengths, "every text once, in order");
+            for pair in batches.windows(2) {
+                let sum = pair[0].iter().sum::<usize>();
+                assert!((sum <= tokens || pair[0].len() == 1) && pair[0].len() <= texts, "{pair:?}");
+                assert!(sum + pair[1][0] > tokens || pair[0].len() == texts, "no batch is cut early: {pair:?}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use chunkmill_base::value;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed, finite};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Parallel, Reads, Role, failed, finite};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::Precision;
@@ -156,7 +156,15 @@ impl Embedder for Table {
 
     fn batching(&self) -> Batching {
         // Batches only distribute the work to threads.
-        Batching { reads: Reads::Ids, tokens: 1 << 15, mixed: true, padded: false, concurrent: true, remember: false }
+        Batching {
+            reads: Reads::Ids,
+            tokens: 1 << 15,
+            texts: usize::MAX,
+            mixed: true,
+            padded: false,
+            parallel: Parallel::Cores,
+            remember: false,
+        }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

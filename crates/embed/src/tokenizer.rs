@@ -98,6 +98,12 @@ impl ModelTokenizer {
         self.rules.max_tokens
     }
 
+    /// Returns the number of special tokens around a text.
+    #[cfg(feature = "remote")]
+    pub(super) fn special(&self) -> usize {
+        self.frame.iter().map(Vec::len).sum()
+    }
+
     /// Returns the number of token ids, up to the highest.
     pub(super) fn vocabulary(&self) -> usize {
         self.tokenizer.get_vocab(true).values().max().map_or(0, |&highest| highest as usize + 1)
@@ -131,7 +137,7 @@ impl ModelTokenizer {
         ids.retain(|&id| Some(id) != self.unknown);
         ids.splice(..0, before.iter().copied());
         ids.extend(after);
-        Ok(EncodedText { ids, n_tokens })
+        Ok(EncodedText { ids, n_tokens, cut: None })
     }
 
     /// Tokenizes a document line by line, without special tokens. Temporary memory is bounded by the longest line.

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, tell, watched};
+use chunkmill::cli::{EmbeddingFlags, ServiceFlags, ThreadFlags, note, print, tell, watched};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
@@ -47,6 +47,8 @@ pub(super) struct Args {
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
+    service: ServiceFlags,
+    #[command(flatten)]
     threads: ThreadFlags,
 }
 
@@ -58,7 +60,8 @@ fn name(text: &str) -> Result<String, String> {
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let questions = QuestionFile::read(&args.questions)?;
-    let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+    let flags =
+        Options { embedding: args.embedding.0, service: args.service.0, run: args.threads.0, ..Options::default() };
     let config = flags.or(Options::from_env()?).resolve()?;
     let (outcome, answers) = if args.web {
         let (proposer, answers) = begin(&args.documents, &questions, &args.set, config, args.by)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, print_json, print_prose};
+use chunkmill::cli::{EmbeddingFlags, ServiceFlags, ThreadFlags, note, print, print_json, print_prose};
 use chunkmill::config::Options;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::{Error, exit};
@@ -66,12 +66,15 @@ pub(super) struct Args {
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
+    service: ServiceFlags,
+    #[command(flatten)]
     threads: ThreadFlags,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     refuse_other_folders(&args)?;
-    let flags = Options { embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+    let flags =
+        Options { embedding: args.embedding.0, service: args.service.0, run: args.threads.0, ..Options::default() };
     let options = flags.or(environment()?);
     let set = labels(&args.documents, args.questions.as_deref(), &args.out, &options)?;
     let labelled = Labelled::read(&set)?;

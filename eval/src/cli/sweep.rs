@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
-use chunkmill::cli::{EmbeddingFlags, ThreadFlags, note, print, print_json};
-use chunkmill::config::{EmbeddingOptions, Options};
+use chunkmill::cli::{EmbeddingFlags, ServiceFlags, ThreadFlags, note, print, print_json};
+use chunkmill::config::{EmbeddingOptions, Options, ServiceOptions};
 use chunkmill::error::exit;
 use chunkmill::value::count;
 use serde_json::json;
@@ -56,13 +56,16 @@ pub(super) struct Args {
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
+    service: ServiceFlags,
+    #[command(flatten)]
     threads: ThreadFlags,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<u8> {
-    let Args { labels, sweep: file, out, only, list, verify, keep_datasets, output, embedding, threads } = args;
+    let Args { labels, sweep: file, out, only, list, verify, keep_datasets, output, embedding, service, threads } =
+        args;
     let json = output.json;
-    let flags = Options { embedding: embedding.0, run: threads.0, ..Options::default() };
+    let flags = Options { embedding: embedding.0, service: service.0, run: threads.0, ..Options::default() };
     let plan = plan::read(&file, flags.or(environment()?))?;
     let plan = if only.is_empty() { plan } else { plan.only(&only)? };
     if list {
@@ -108,11 +111,20 @@ pub(super) fn tell_of_replaced(now: &Run, run: &Path, report: &Path) {
 /// Reads only the settings from the environment that change no result: a variable set for other work must not
 /// change the measurements.
 pub(super) fn environment() -> anyhow::Result<Options> {
-    let Options { embedding, run, .. } = Options::from_env()?;
+    let Options { embedding, service, run, .. } = Options::from_env()?;
+    let ServiceOptions { requests, requests_per_minute, tokens_per_minute, request_timeout, max_tokens, .. } = service;
+    let service = ServiceOptions {
+        requests,
+        requests_per_minute,
+        tokens_per_minute,
+        request_timeout,
+        max_tokens,
+        ..ServiceOptions::default()
+    };
     let EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, .. } = embedding;
     let embedding =
         EmbeddingOptions { device, batch_tokens, embedding_cache, embedding_cache_size, ..EmbeddingOptions::default() };
-    Ok(Options { embedding, run, ..Options::default() })
+    Ok(Options { embedding, service, run, ..Options::default() })
 }
 
 /// Returns the command line without the path of the program.

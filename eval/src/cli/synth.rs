@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use chunkmill::answer;
-use chunkmill::cli::{AnswerFlags, EmbeddingFlags, ThreadFlags, answer_client, note, print, watched};
+use chunkmill::cli::{AnswerFlags, EmbeddingFlags, ServiceFlags, ThreadFlags, answer_client, note, print, watched};
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::error::exit;
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Kinds of questions to make, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "heading,sentence,title")]
     kinds: Vec<Kind>,
-    /// Have the questions written by the language model at --endpoint: one request for each, with a passage of your documents.
+    /// Have the questions written by the language model at --answer-endpoint: one request for each, with a passage of your documents.
     /// Questions that search does not find, that point to the document or copy it are dropped
     #[arg(long, conflicts_with = "kinds")]
     by_model: bool,
@@ -39,6 +39,8 @@ pub(super) struct Args {
     answer: AnswerFlags,
     #[command(flatten)]
     embedding: EmbeddingFlags,
+    #[command(flatten)]
+    service: ServiceFlags,
     #[command(flatten)]
     threads: ThreadFlags,
     /// Only files that match this glob; repeat to allow several [default: markdown and plain text]
@@ -57,8 +59,13 @@ pub(super) fn run(args: Args) -> anyhow::Result<u8> {
     let filter = Filter::new(&args.include, &args.exclude, true, DEFAULT_MAX_BYTES)?;
     let settings = SynthSettings { queries: args.queries.get(), seed: args.seed, kinds: args.kinds.clone() };
     let made = if args.by_model {
-        let flags =
-            Options { answer: args.answer.0, embedding: args.embedding.0, run: args.threads.0, ..Options::default() };
+        let flags = Options {
+            answer: args.answer.0,
+            embedding: args.embedding.0,
+            service: args.service.0,
+            run: args.threads.0,
+            ..Options::default()
+        };
         by_model(&args.corpus, &filter, &settings, &args.output, flags.or(Options::from_env()?).resolve()?)?
     } else {
         let made = synth(&args.corpus, &filter, &settings)?;

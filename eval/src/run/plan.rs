@@ -32,7 +32,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use chunkmill::chunk::{Preset, Settings, Strategy};
-use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions};
+use chunkmill::config::{Config, EmbeddingOptions, Options, OutputOptions, SearchOptions, ServiceOptions};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::error::{Error, Result};
 use chunkmill::search::{FillRule, Fusion, Mode, Ranking, StoredAs, Weight};
@@ -255,6 +255,7 @@ fn setting(origin: &str, problem: &str, help: &str) -> Error {
 enum Scope {
     Chunking,
     Embedding,
+    Service,
     Output,
     Search,
 }
@@ -327,17 +328,19 @@ impl Grid {
 /// The keys that come first in a cell's name.
 const ORDER: [&str; 8] = ["preset", "strategy", "unit", "min", "target", "max", "overlap", "mode"];
 
-/// Returns the settings that a grid may have. The caches are excluded, because they do not change results.
+/// Returns the settings that a grid may have. The caches are excluded, because they do not change results, and so is the
+/// address of a service: a file that came with somebody else's documents must not decide where they are sent.
 fn usable() -> impl Iterator<Item = (Scope, &'static str)> {
     let tables = [
         (Scope::Chunking, Settings::SETTINGS),
         (Scope::Embedding, EmbeddingOptions::SETTINGS),
+        (Scope::Service, ServiceOptions::SETTINGS),
         (Scope::Output, OutputOptions::SETTINGS),
         (Scope::Search, SearchOptions::SETTINGS),
     ];
     let all =
         tables.into_iter().flat_map(|(scope, settings)| settings.iter().map(move |setting| (scope, setting.name)));
-    all.filter(|(_, name)| !name.contains("cache"))
+    all.filter(|(_, name)| !name.contains("cache") && *name != "endpoint")
 }
 
 fn scope(key: &str) -> Option<Scope> {
@@ -395,6 +398,7 @@ impl Planner<'_> {
             let set = match axis.scope {
                 Scope::Chunking => options.chunking.set(&axis.key, value),
                 Scope::Embedding => options.embedding.set(&axis.key, value),
+                Scope::Service => options.service.set(&axis.key, value),
                 _ => options.output.set(&axis.key, value),
             };
             set.map_err(|problem| {

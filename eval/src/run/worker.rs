@@ -236,7 +236,7 @@ impl ChunkRequest {
         let config = ready(*options)?;
         let started = Instant::now();
         let counter = match config.spec.unit() {
-            Unit::Model => Some(embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())?),
+            Unit::Model => Some(config.counter()?),
             _ => None,
         };
         let sizer = config.spec.sizer(counter.as_deref())?;

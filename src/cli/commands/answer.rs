@@ -1,10 +1,10 @@
 //! `chunkmill answer`: an answer from the configured language model, based on retrieved passages.
 
-use crate::answer::{Answer, ApiKey, Citation, Client, Settings, answer};
+use crate::answer::{Answer, Citation, Client, Settings, answer};
 use crate::cli::flags::AnswerFlags;
 use crate::cli::output::{print, print_json};
 use crate::cli::retrieval::{ContextArgs, PackedQuestion};
-use crate::config::{Options, variable};
+use crate::config::{Options, api_key};
 use crate::error::{Error, exit};
 use crate::value::count;
 
@@ -39,8 +39,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 /// # Errors
 /// Those of [`Client::new`], and of a variable that cannot be read.
 pub fn client(settings: &Settings) -> Result<Client, Error> {
-    let key = variable::<String>("ANSWER_API_KEY")?.and_then(|key| ApiKey::new(&key));
-    Client::new(settings, key)
+    Client::new(settings, api_key("ANSWER_API_KEY")?)
 }
 
 fn warn(answer: &Answer) {

@@ -9,7 +9,6 @@ use crate::cli::start::{use_threads, warn_of_settings};
 use crate::config::{Config, Options};
 use crate::corpus::{self, QuarantinedDocument, Source};
 use crate::dataset::ChunkLines;
-use crate::embed;
 use crate::error::{Result, exit};
 use crate::job::{Recipe, Results, in_order};
 use crate::tokens::{TokenCounter, Unit};
@@ -74,11 +73,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 /// Loads the tokenizer of the model if sizes are counted with it.
 pub(crate) fn model_counter(config: &Config) -> Result<Option<Box<dyn TokenCounter>>> {
     let needed = config.spec.unit() == Unit::Model;
-    needed.then(|| load_counter(config)).transpose()
-}
-
-pub(crate) fn load_counter(config: &Config) -> Result<Box<dyn TokenCounter>> {
-    embed::load_counter(config.backend.engine, &config.model.clone().unwrap_or_default())
+    needed.then(|| config.counter()).transpose()
 }
 
 /// The result of chunking documents.

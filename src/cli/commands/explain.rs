@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::chunk::{load_counter, model_counter};
+use super::chunk::model_counter;
 use super::compare;
 use crate::chunk::{self, Chunk};
 use crate::cli::args::ConfigArgs;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     if let Some(specs) = args.compare {
         let specs = compare::named(&specs)?;
         let needed = specs.iter().any(|(_, spec)| spec.unit() == Unit::Model);
-        let counter = needed.then(|| load_counter(&config)).transpose()?;
+        let counter = needed.then(|| config.counter()).transpose()?;
         compare::run(&document, &specs, counter.as_deref(), args.json)?;
         return Ok(exit::DONE);
     }

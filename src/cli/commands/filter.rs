@@ -11,7 +11,7 @@ use arrow::ipc::writer::StreamWriter;
 use super::chunk::model_counter;
 use super::frames::Frames;
 use crate::cli::args::ConfigArgs;
-use crate::cli::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ThreadFlags};
+use crate::cli::flags::{AdmissionFlags, ChunkFlags, EmbeddingFlags, ServiceFlags, ThreadFlags};
 use crate::cli::job::{Ready, stop_on_interrupt};
 use crate::cli::output;
 use crate::cli::start::{use_threads, warn_of_settings};
@@ -42,6 +42,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     embedding: EmbeddingFlags,
     #[command(flatten)]
+    service: ServiceFlags,
+    #[command(flatten)]
     threads: ThreadFlags,
     #[command(flatten)]
     config: ConfigArgs,
@@ -52,6 +54,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         corpus: args.admission.0,
         chunking: args.chunking.0,
         embedding: args.embedding.0,
+        service: args.service.0,
         output: OutputOptions { embedding_type: args.embedding_type, ..OutputOptions::default() },
         run: args.threads.0,
         ..Options::default()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cli::flags::{EmbeddingFlags, RunFlags};
+use crate::cli::flags::{EmbeddingFlags, RunFlags, ServiceFlags};
 use crate::cli::job::{JobArgs, ProgressArgs, Ready, left_out, print_report, size, stop_on_interrupt};
 use crate::cli::output::{print_json, print_json_pretty, print_prose};
 use crate::cli::start::warn_of_settings;
@@ -44,6 +44,8 @@ pub(crate) struct RunArgs {
     out: Location,
     #[command(flatten)]
     embedding: EmbeddingFlags,
+    #[command(flatten)]
+    service: ServiceFlags,
     #[command(flatten)]
     run: RunFlags,
     #[command(flatten)]
@@ -191,9 +193,10 @@ pub(crate) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {
     }
     let roots: Vec<Root> = corpus.iter().map(|root| root.parse()).collect::<Result<_, Error>>()?;
     // Flags and variables only decide how the work is done here; the plan decides what is built.
-    let Options { embedding, run, .. } = Options::from_env()?;
-    let here = Options { embedding: args.embedding.0, run: args.run.0, ..Options::default() };
-    let here = here.or(Options { embedding, run, ..Options::default() });
+    let Options { embedding, service, run, .. } = Options::from_env()?;
+    let (flags, variables) = (args.embedding.0, embedding);
+    let here = Options { embedding: flags, service: args.service.0, run: args.run.0, ..Options::default() };
+    let here = here.or(Options { embedding: variables, service, run, ..Options::default() });
     let Ready { job, embedder, stop } = Ready::new(roots, here.or(options).resolve()?, false)?;
     let progress = args.progress.start(quiet)?;
     let watch = |event| progress.on(event);

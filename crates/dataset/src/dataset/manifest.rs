@@ -19,7 +19,7 @@ use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_embed::hub::plain;
 use chunkmill_embed::{
     EmbeddingType, Engine, MAX_DIM, MAX_VOCABULARY, ModelInfo, Precision, QueryModel, Representation, SPARSE_TRUNCATED,
-    SparseModel,
+    ServiceModel, SparseModel,
 };
 use chunkmill_text::chunk::{Settings, Spec};
 use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
@@ -513,6 +513,8 @@ struct ModelRecord {
     query: Option<QueryModel>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sparse: Option<SparseModel>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<ServiceModel>,
     files: BTreeMap<String, String>,
 }
 

@@ -5,6 +5,7 @@
 //! however large the corpus, and the slowest stage hides the time of the others. A finished part has a receipt. If
 //! the run is interrupted later, the next one does not have to rebuild that part.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -59,6 +60,17 @@ pub(super) struct Builder<'a> {
     pub(super) watch: Watcher<'a>,
 }
 
+/// A part that is not built yet.
+struct OpenPart {
+    index: usize,
+    work: PartWork,
+    /// Documents with a text that a service refuses, with its words.
+    refused: Refused,
+}
+
+/// The words of a service about documents with a text that it refuses, by their ids.
+type Refused = BTreeMap<Arc<str>, String>;
+
 /// The result of a build.
 #[derive(Default)]
 pub(super) struct BuildResult {
@@ -70,6 +82,28 @@ pub(super) struct BuildResult {
     pub(super) sparse: SparseWork,
     /// Time spent in each stage: preparing, embedding, writing.
     pub(super) busy: [Duration; 3],
+    /// Documents that a service refused, by the number of their part, which is not finished.
+    refused: BTreeMap<usize, Refused>,
+}
+
+impl BuildResult {
+    /// Adds another pass, over parts of the first one.
+    fn add(&mut self, pass: Self) {
+        let Self { parts, chunks_reused, texts_embedded, texts_cached, tokens_read, sparse, busy, refused: _ } = pass;
+        let is_first = self.busy == [Duration::ZERO; 3];
+        self.parts.extend(parts);
+        self.texts_embedded += texts_embedded;
+        self.tokens_read += tokens_read;
+        self.sparse.add(sparse.texts, sparse.tokens, sparse.time);
+        // Later passes find in the cache what the first one put there.
+        if is_first {
+            self.chunks_reused = chunks_reused;
+            self.texts_cached = texts_cached;
+        }
+        for (sum, busy) in self.busy.iter_mut().zip(busy) {
+            *sum += busy;
+        }
+    }
 }
 
 /// Rows of some documents of a part, on their way through the stages.
@@ -88,6 +122,8 @@ struct Block {
     sparse: Vec<SparseVector>,
     /// Size of the documents in bytes.
     bytes: u64,
+    /// Whether a service refused one of its texts, so the part is not written.
+    is_refused: bool,
     /// Inputs of the part, in its last block only.
     end: Option<PartInputs>,
     /// Memory that is reserved for the block.
@@ -98,7 +134,22 @@ impl Block {
     fn new(index: usize) -> Self {
         let (chunks, texts, readings, documents, outlines) = Default::default();
         let (vectors, sparse, continued, end, share) = Default::default();
-        Self { index, chunks, texts, readings, continued, documents, outlines, vectors, sparse, bytes: 0, end, share }
+        let (bytes, is_refused) = (0, false);
+        Self {
+            index,
+            chunks,
+            texts,
+            readings,
+            continued,
+            documents,
+            outlines,
+            vectors,
+            sparse,
+            bytes,
+            is_refused,
+            end,
+            share,
+        }
     }
 
     /// Adds a document without its chunks. `chunk_id` returns the id of each chunk.
@@ -161,9 +212,33 @@ impl Builder<'_> {
 
     /// Builds parts in the given order.
     pub(super) fn build(&self, parts: Vec<(usize, PartWork)>) -> Result<BuildResult> {
+        let mut total = BuildResult::default();
+        let mut parts: Vec<_> =
+            parts.into_iter().map(|(index, work)| OpenPart { index, work, refused: BTreeMap::new() }).collect();
+        // A service may refuse a text after rows of its document were written, so the part is built again without the
+        // document. Vectors of the others are in the cache.
+        while !parts.is_empty() {
+            let built = self.pass(&parts)?;
+            parts = built
+                .refused
+                .iter()
+                .filter_map(|(index, refused)| {
+                    let part = parts.iter().find(|part| part.index == *index)?;
+                    let refused =
+                        part.refused.iter().chain(refused).map(|(id, said)| (id.clone(), said.clone())).collect();
+                    Some(OpenPart { index: part.index, work: part.work.clone(), refused })
+                })
+                .collect();
+            total.add(built);
+        }
+        Ok(total)
+    }
+
+    /// Builds parts once. Parts with a refused document are not finished.
+    fn pass(&self, parts: &[OpenPart]) -> Result<BuildResult> {
         let (prepared, to_embed) = sync_channel(0);
         let (with_vectors, to_write) = sync_channel(0);
-        let bytes = parts.iter().map(|(_, part)| part.bytes()).sum();
+        let bytes = parts.iter().map(|part| part.work.bytes()).sum();
         let budget = Budget::new(self.job.admission)?;
         let (preparing, embedding, writing) = thread::scope(|scope| {
             let preparing = scope.spawn(move || self.prepare(parts, &budget, &prepared));
@@ -179,21 +254,17 @@ impl Builder<'_> {
         Ok(BuildResult { parts, busy: [preparing, embedding.busy[1], writing], ..embedding })
     }
 
-    fn prepare(
-        &self,
-        parts: Vec<(usize, PartWork)>,
-        budget: &Arc<Budget>,
-        done: &SyncSender<Block>,
-    ) -> Result<Duration> {
+    fn prepare(&self, parts: &[OpenPart], budget: &Arc<Budget>, done: &SyncSender<Block>) -> Result<Duration> {
         let mut sender = Sender { done, busy: Duration::ZERO, since: Instant::now() };
-        for (index, part) in parts {
-            let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = part;
+        for OpenPart { index, work, refused } in parts {
+            let PartWork { sources, passed_over, inputs: PartInputs { promotions, .. } } = work;
+            let index = *index;
             let spec = &self.job.spec;
-            let recipe = Recipe { spec, sizer: self.sizer, admission: self.job.admission, levels: Some(&promotions) };
-            let mut inputs = self.recipe.begin(&passed_over);
+            let recipe = Recipe { spec, sizer: self.sizer, admission: self.job.admission, levels: Some(promotions) };
+            let mut inputs = self.recipe.begin(passed_over);
             let mut block = Block::new(index);
-            block.outlines = passed_over.into_iter().map(OutlineRow::Quarantined).collect();
-            let mut blocks = corpus::blocks(&sources, budget.block_bytes(BLOCK_BYTES)).peekable();
+            block.outlines = passed_over.iter().cloned().map(OutlineRow::Quarantined).collect();
+            let mut blocks = corpus::blocks(sources, budget.block_bytes(BLOCK_BYTES)).peekable();
             loop {
                 let sources = blocks.next().unwrap_or_default();
                 block.share = Some(Arc::new(budget.enter(sources)));
@@ -201,9 +272,12 @@ impl Builder<'_> {
                 let prepare = |source: FetchedDocument| {
                     self.go_on()?;
                     let bytes = source.bytes();
-                    let made = recipe.cut(source)?.map(|cut| match cut.row_bytes() {
-                        0..=MOST_ROW_BYTES => ChunkedDocument::Whole(Box::new(cut.prepare())),
-                        _ => ChunkedDocument::Large(Box::new(cut)),
+                    let made = recipe.cut(source)?.and_then(|cut| match refused.get(&cut.row.doc_id) {
+                        Some(said) => Err(cut.refused(said)),
+                        None if cut.row_bytes() <= MOST_ROW_BYTES => {
+                            Ok(ChunkedDocument::Whole(Box::new(cut.prepare())))
+                        }
+                        None => Ok(ChunkedDocument::Large(Box::new(cut))),
                     });
                     (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, ChunkedDocument::chunks) });
                     Ok(made)
@@ -292,7 +366,7 @@ impl Builder<'_> {
             texts.retain(|_| is_new.next().unwrap_or(true));
             let progress = |texts, tokens| (self.watch)(Event::Embedded { texts, tokens });
             let embedded = match self.job.spec.pooling() {
-                Pooling::Chunk => batcher.embed(&texts, Role::Document, self.stop, &progress)?,
+                Pooling::Chunk => batcher.embed_some(&texts, Role::Document, self.stop, &progress)?,
                 Pooling::Late => {
                     let mut is_new = kept.iter().map(Option::is_none);
                     let spans = readings.iter_mut().map(|reading| &mut reading.spans);
@@ -300,6 +374,17 @@ impl Builder<'_> {
                     batcher.read(&readings, self.stop, &progress)?
                 }
             };
+            if !embedded.refused.is_empty() {
+                block.is_refused = true;
+                let new: Vec<_> = block.chunks.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).collect();
+                let refused = total.refused.entry(block.index).or_default();
+                refused.extend(
+                    embedded
+                        .refused
+                        .iter()
+                        .filter_map(|(&at, said)| Some((new.get(at)?.0.doc_id.clone(), said.clone()))),
+                );
+            }
             let sparse_started = Instant::now();
             let sparse = batcher.sparse(&texts, self.stop, &progress)?;
             let has_sparse = sparse.is_some();
@@ -326,7 +411,7 @@ impl Builder<'_> {
                     block.sparse.push(sparse.vector);
                 }
             }
-            if self.job.deny_truncation {
+            if self.job.deny_truncation && !block.is_refused {
                 deny_truncated(&block.chunks, self.embedder)?;
             }
             total.texts_embedded += embedded.computed;
@@ -346,10 +431,17 @@ impl Builder<'_> {
         let mut parts = Vec::new();
         let mut busy = Duration::ZERO;
         let mut writer = None;
+        let mut refused_part = None;
         // Bytes of documents so far, estimated bytes on disk for them, and bytes of documents in the current part.
         let (mut bytes, mut weight, mut part_bytes) = (0, 0, 0);
         for mut block in embedded {
             let started = Instant::now();
+            if block.is_refused {
+                (writer, refused_part) = (None, Some(block.index));
+            }
+            if refused_part == Some(block.index) {
+                continue;
+            }
             bytes += block.bytes;
             part_bytes += block.bytes;
             weight += block.chunks.iter().map(|row| row.content.len() + ROW_BYTES_ON_DISK).sum::<usize>()

@@ -28,7 +28,12 @@ impl InputRecipe {
             PARSER_VERSION.to_string(),
             job.spec.fingerprint(),
             // Written into every file, although the same model under another name computes the same vectors.
-            [&*model.id].into_iter().chain(model.identity()).chain(sparse).collect::<Vec<_>>().join("\n"),
+            [&*model.id]
+                .into_iter()
+                .chain(model.identity().iter().map(String::as_str))
+                .chain(sparse)
+                .collect::<Vec<_>>()
+                .join("\n"),
             serde_json::to_string(&(job.admission, job.output)).unwrap_or_default(),
         ];
         Self { hash: blake3::hash(parts.join("\n").as_bytes()), admission: job.admission }

@@ -118,6 +118,12 @@ impl Cut<'_> {
         PreparedDocument { document, chunks, texts, reading, outline }
     }
 
+    /// Returns the document as quarantined, because a service refused a text of it.
+    pub(super) fn refused(self, said: &str) -> QuarantinedDocument {
+        let Document { origin, content_hash, .. } = self.document;
+        QuarantinedDocument::of(origin, Skip::Refused { said: said.to_owned() }, Some(content_hash))
+    }
+
     /// Returns the document as the model reads it whole, if the spec uses late pooling.
     pub(super) fn passage(&self) -> Option<Arc<Passage>> {
         let Document { title, origin, text, .. } = &self.document;

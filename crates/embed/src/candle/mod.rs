@@ -19,7 +19,7 @@ use chunkmill_text::tokens::TokenCounter;
 use network::{CandleNetwork, Family, SUPPORTED};
 
 use crate::backend::{Backend, Device, Engine, PrecisionSetting};
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role, failed};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Parallel, Reads, Role, failed};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::kernel::{Isa, Precision};
@@ -124,7 +124,9 @@ impl Embedder for Candle {
         let on_cpu = self.device.is_cpu();
         // Small batches are fastest on a CPU, because their data stays in its cache. A GPU is idle without large ones.
         let tokens = if on_cpu { 2048 } else { 16_384 };
-        Batching { reads: Reads::Ids, tokens, mixed: false, padded: self.padded, concurrent: on_cpu, remember: true }
+        let parallel = if on_cpu { Parallel::Cores } else { Parallel::One };
+        let (texts, padded) = (usize::MAX, self.padded);
+        Batching { reads: Reads::Ids, tokens, texts, mixed: false, padded, parallel, remember: true }
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

@@ -10,7 +10,7 @@ use crate::embedder::finite;
 use crate::folder::Folder;
 use crate::head::{Activation, Head};
 use crate::rerank::{Reranker, RerankerSettings};
-use crate::split::split;
+use crate::split::{Most, split};
 use crate::tokenizer::{ModelTokenizer, TextPair};
 
 /// A network that scores pairs of texts.
@@ -84,7 +84,8 @@ impl Reranker for CrossEncoder {
         let mut pairs: Vec<(usize, TextPair)> = pairs.collect::<Result<Vec<_>>>()?.into_iter().enumerate().collect();
         // Longest first: otherwise a thread might start a long pair when the others are done.
         pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.ids.len()));
-        let batches = split(&pairs, BATCH_TOKENS, true, |(_, pair)| pair.ids.len());
+        let most = Most { tokens: BATCH_TOKENS, texts: usize::MAX };
+        let batches = split(&pairs, most, true, |(_, pair)| pair.ids.len());
         let judged = batches.par_iter().with_max_len(1).map(|batch| self.judge(batch)).collect::<Result<Vec<_>>>()?;
         let mut logits = vec![0.0; passages.len()];
         for (&(place, _), logit) in batches.into_iter().flatten().zip(judged.into_iter().flatten()) {

@@ -24,7 +24,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::tokens::TokenCounter;
 
 use crate::backend::{Dimensions, Engine};
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Reads, Role};
+use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, Parallel, Reads, Role};
 use crate::folder::Folder;
 use crate::head::Head;
 use crate::late::{self, Token, TokenEmbedder, Window};
@@ -81,9 +81,10 @@ impl Embedder for Cpu {
         Batching {
             reads: Reads::Ids,
             tokens: BATCH_TOKENS,
+            texts: usize::MAX,
             mixed: true,
             padded: false,
-            concurrent: true,
+            parallel: Parallel::Cores,
             remember: true,
         }
     }

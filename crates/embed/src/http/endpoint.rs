@@ -22,6 +22,16 @@ impl Endpoint {
     pub fn url(&self) -> &Url {
         &self.0
     }
+
+    /// Returns the address without this last part of its path, if it has it.
+    #[must_use]
+    pub fn without(&self, last: &str) -> Self {
+        let mut url = self.0.clone();
+        let path = url.path().trim_end_matches('/');
+        let path = path.strip_suffix(last).filter(|rest| rest.ends_with('/')).unwrap_or(path).to_owned();
+        url.set_path(&path);
+        Self(url)
+    }
 }
 
 impl FromStr for Endpoint {

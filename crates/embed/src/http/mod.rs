@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `client` | How is a request sent? |
 //! | `endpoint` | Where is it sent, and with which key? |
+//! | `service` | What does one service answer, and why not? |
 //! | `retry` | Which failures pass, and how long is the pause before the next attempt? |
 
 #[cfg(feature = "http")]
@@ -12,6 +13,8 @@ mod client;
 mod endpoint;
 #[cfg(feature = "http")]
 mod retry;
+#[cfg(feature = "client")]
+mod service;
 
 #[cfg(feature = "http")]
 pub use client::prepare;
@@ -22,3 +25,5 @@ pub use endpoint::{ApiKey, Endpoint, without_credentials};
 pub use retry::{Pauses, Retry};
 #[cfg(feature = "client")]
 pub use retry::{again, passes};
+#[cfg(feature = "client")]
+pub use service::{Advice, Answered, Failure, KeyHeader, Service};

@@ -49,17 +49,15 @@ fn varied(pause: Duration) -> Duration {
     pause.mul_f64(0.75 + f64::from(now.subsec_nanos() % 1000) / 2000.0)
 }
 
-/// Returns whether a response of this status passes, and after how long. A service may say that itself; longer than a
-/// minute is as good as never.
+/// Returns whether a response of this status passes, and after how long. A service may say that itself; longer than
+/// `longest` is as good as never.
 #[cfg(feature = "client")]
-pub fn passes(status: reqwest::StatusCode, headers: &reqwest::header::HeaderMap) -> Retry {
-    const LONGEST: Duration = Duration::from_mins(1);
+pub fn passes(status: reqwest::StatusCode, headers: &reqwest::header::HeaderMap, longest: Duration) -> Retry {
     let transient = status.is_server_error() || matches!(status.as_u16(), 408 | 429);
-    let said = headers.get(reqwest::header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    match said.map(Duration::from_secs).unwrap_or_default() {
-        after if transient && after <= LONGEST => Retry::After(after),
-        _ => Retry::Never,
-    }
+    let number = |name: &str| -> Option<f64> { headers.get(name)?.to_str().ok()?.trim().parse().ok() };
+    let said = number("retry-after-ms").map(|ms| ms / 1e3).or_else(|| number("retry-after"));
+    let after = said.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default();
+    if transient && after <= longest { Retry::After(after) } else { Retry::Never }
 }
 
 /// Repeats an operation until it succeeds, fails for good, or has failed too often. Returns the last failure.
@@ -111,20 +109,24 @@ mod tests {
     #[test]
     fn some_statuses_pass() {
         use reqwest::StatusCode;
-        use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
-        let none = HeaderMap::new();
+        use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+        let (none, minute) = (HeaderMap::new(), Duration::from_mins(1));
         for status in [408, 429, 500, 502, 503, 504, 529] {
             let status = StatusCode::from_u16(status).unwrap_or_default();
-            assert_eq!(passes(status, &none), Retry::After(Duration::ZERO), "{status}");
+            assert_eq!(passes(status, &none, minute), Retry::After(Duration::ZERO), "{status}");
         }
         for status in [200, 301, 400, 401, 403, 404, 422] {
             let status = StatusCode::from_u16(status).unwrap_or_default();
-            assert_eq!(passes(status, &none), Retry::Never, "{status}");
+            assert_eq!(passes(status, &none, minute), Retry::Never, "{status}");
         }
-        let after = |value: &'static str| HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
-        let busy = StatusCode::TOO_MANY_REQUESTS;
-        assert_eq!(passes(busy, &after("7")), Retry::After(Duration::from_secs(7)));
-        assert_eq!(passes(busy, &after("3600")), Retry::Never);
-        assert_eq!(passes(busy, &after("Wed, 21 Oct 2015 07:28:00 GMT")), Retry::After(Duration::ZERO));
+        let after = |name: &'static str, value: &'static str| {
+            let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
+            passes(StatusCode::TOO_MANY_REQUESTS, &headers, minute)
+        };
+        assert_eq!(after("retry-after", "7"), Retry::After(Duration::from_secs(7)));
+        assert_eq!(after("retry-after-ms", "250"), Retry::After(Duration::from_millis(250)));
+        assert_eq!(after("retry-after", "3600"), Retry::Never);
+        assert_eq!(after("retry-after", "-1"), Retry::After(Duration::ZERO));
+        assert_eq!(after("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"), Retry::After(Duration::ZERO));
     }
 }

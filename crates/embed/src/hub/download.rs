@@ -235,6 +235,9 @@ fn unreached(error: reqwest::Error) -> Failure {
     Failure { problem: Problem::new(problem, UNREACHED), retry: Retry::After(Duration::ZERO) }
 }
 
+/// The longest pause that the hub may ask for.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
 /// Returns the response if it is a success.
 fn answered(response: Response) -> Result<Response, Failure> {
     let status = response.status();
@@ -245,7 +248,7 @@ fn answered(response: Response) -> Result<Response, Failure> {
         401 | 403 => "check the id; for a gated or private repository set HF_TOKEN",
         _ => UNREACHED,
     };
-    let retry = http::passes(status, response.headers());
+    let retry = http::passes(status, response.headers(), LONGEST_PAUSE);
     Err(Failure { problem: Problem::new(format!("the hub answered {status}"), help), retry })
 }
 

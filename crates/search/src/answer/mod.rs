@@ -91,7 +91,7 @@ impl From<&Passage> for Citation {
 /// Without passages, nothing is sent, nor if the documents lack something: the words in `lacks`.
 ///
 /// # Errors
-/// [`Error::Answer`](chunkmill_base::error::Error::Answer) if the endpoint cannot be reached in time, refuses the request,
+/// [`Error::Service`](chunkmill_base::error::Error::Service) if the endpoint cannot be reached in time, refuses the request,
 /// or returns something other than an answer.
 pub fn answer(client: &Client, question: &str, context: &Context, lacks: Vec<String>) -> Result<Answer> {
     let mut answer = Answer {

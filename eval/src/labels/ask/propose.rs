@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use chunkmill::config::Config;
 use chunkmill::corpus::Root;
 use chunkmill::dataset::Dataset;
-use chunkmill::embed::{self, Embedder, ModelInput, Role};
+use chunkmill::embed::{self, Embedder, ModelInput, Parallel, Role};
 use chunkmill::error::Result;
 use chunkmill::job::{self, Watcher};
 use chunkmill::search::{Marker, Mode, Query as Search, Searcher};
@@ -329,12 +329,12 @@ impl Similarities<'_> {
         let new: Vec<&str> = texts.iter().copied().filter(|text| !self.known.contains_key(*text)).collect();
         let similarity = |text: &&str| {
             let encoded = self.embedder.encode(text, Role::Document)?;
-            let input = ModelInput { text, role: Role::Document, ids: &encoded.ids };
+            let input = ModelInput { text: encoded.part(text), role: Role::Document, ids: &encoded.ids };
             let vector = self.embedder.embed(&[input])?;
             let product = vector.iter().zip(self.question).map(|(a, b)| a * b).sum::<f32>();
             Ok(((*text).to_owned(), product))
         };
-        let found: Vec<(String, f32)> = if self.embedder.batching().concurrent {
+        let found: Vec<(String, f32)> = if self.embedder.batching().parallel == Parallel::Cores {
             new.par_iter().map(similarity).collect::<Result<_>>()?
         } else {
             new.iter().map(similarity).collect::<Result<_>>()?
