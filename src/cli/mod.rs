@@ -130,7 +130,7 @@ pub fn main() -> u8 {
         Command::Context(args) => context::run(args),
         Command::Answer(args) => answer::run(args),
         Command::Stats(args) => stats::run(&args),
-        Command::Verify(args) => verify::run(&args),
+        Command::Verify(args) => verify::run(args),
         Command::Gc(args) => gc::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Model(args) => model::run(args),

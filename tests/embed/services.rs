@@ -170,8 +170,13 @@ fn faults_in(dialect: Dialect) {
             child.kill().unwrap();
             killed += usize::from(!child.wait().unwrap().success());
         }
-        let (code, _, err) = indexed(home.path(), &vendor, "out", &["--request-timeout", "1"]);
-        assert_eq!(code, 0, "{dialect}, run {run}: {err}");
+        // One that meets the same fault too often ends, and is run again.
+        let finished = (0..4).any(|_| {
+            let (code, _, err) = indexed(home.path(), &vendor, "out", &["--request-timeout", "1"]);
+            assert!(code == 0 || code == 5, "{dialect}, run {run}: {err}");
+            code == 0
+        });
+        assert!(finished, "{dialect}, run {run}");
         vendor.heal();
         assert!(tree(&home.path().join("out")) == wanted, "{dialect}, run {run}: another dataset");
         assert_no_key(home.path());

@@ -193,7 +193,7 @@ impl<'a> Batcher<'a> {
                 Reads::Text => hash_text(text, role),
             };
             let tokenized = TokenizedText { hash: of_input, n_tokens: encoded.n_tokens };
-            let tokens = reads.tokens(&encoded);
+            let tokens = reads.tokens(&encoded, embedder.info().max_tokens);
             Ok((hash, tokenized, UnknownText { hash: of_input, text, ids: encoded.ids, tokens }))
         };
         let encoded = new.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
@@ -305,7 +305,8 @@ impl<'a> Batcher<'a> {
             let encoded = texts.iter().map(|text| self.embedder.encode(text, role)).collect::<Result<Vec<_>>>()?;
             let inputs = texts.iter().zip(&encoded).map(|(text, of)| ModelInput { text, role, ids: &of.ids });
             let vectors = self.embedder.embed(&inputs.collect::<Vec<_>>())?;
-            let tokens_read = encoded.iter().map(|encoded| reads.tokens(encoded)).sum();
+            let tokens_read =
+                encoded.iter().map(|encoded| reads.tokens(encoded, self.embedder.info().max_tokens)).sum();
             progress(texts.len(), tokens_read);
             Ok((vectors, encoded.iter().map(|encoded| encoded.n_tokens).collect::<Vec<_>>(), tokens_read))
         };
@@ -508,6 +509,63 @@ impl<'a> Batcher<'a> {
         } else {
             split(sorted, Most { tokens: self.batch_tokens, texts }, mixed, len)
         }
+    }
+}
+
+/// The texts that a batcher would have to compute, counted without computing any.
+pub struct Survey<'a> {
+    embedder: &'a dyn Embedder,
+    batch_tokens: usize,
+    cache: Option<(&'a Cache, Space)>,
+    seen: HashSet<Hash>,
+    /// Number of distinct texts that are not in the cache.
+    pub texts: u64,
+    /// Number of tokens that the model reads of them.
+    pub tokens: u64,
+    /// Number of distinct texts that are in the cache.
+    pub cached: u64,
+    /// Number of batches, if texts are added as they are embedded.
+    pub batches: u64,
+}
+
+impl<'a> Survey<'a> {
+    /// Creates a survey without texts, with the settings of a batcher.
+    #[must_use]
+    pub fn new(embedder: &'a dyn Embedder, batch_tokens: Option<usize>, cache: Option<&'a Cache>) -> Self {
+        let batch_tokens = batch_tokens.unwrap_or(embedder.batching().tokens);
+        let cache = cache.map(|cache| (cache, Space::of(embedder)));
+        Self { embedder, batch_tokens, cache, seen: HashSet::new(), texts: 0, tokens: 0, cached: 0, batches: 0 }
+    }
+
+    /// Adds texts of documents.
+    ///
+    /// # Errors
+    /// [`Error::Embed`] from the tokenizer.
+    pub fn add(&mut self, texts: &[&str]) -> Result<()> {
+        let Batching { reads, mixed, texts: most_texts, .. } = self.embedder.batching();
+        let encode = |text: &&str| {
+            let encoded = self.embedder.encode(text, Role::Document)?;
+            let hash = match reads {
+                Reads::Ids => hash_ids(&encoded.ids),
+                Reads::Text => hash_text(encoded.part(text), Role::Document),
+            };
+            Ok((hash, reads.tokens(&encoded, self.embedder.info().max_tokens)))
+        };
+        let mut new = texts.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
+        new.retain(|(hash, _)| self.seen.insert(*hash));
+        if let Some((cache, space)) = &self.cache {
+            let hashes: Vec<Hash> = new.iter().map(|(hash, _)| *hash).collect();
+            let mut is_known = cache.get(space, &hashes).into_iter().map(|vector| vector.is_some());
+            let all = new.len();
+            new.retain(|_| !is_known.next().unwrap_or(false));
+            self.cached += (all - new.len()) as u64;
+        }
+        new.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        let most = Most { tokens: self.batch_tokens, texts: most_texts };
+        self.batches += split(&new, most, mixed, |(_, tokens)| *tokens).len() as u64;
+        self.texts += new.len() as u64;
+        self.tokens += new.iter().map(|(_, tokens)| *tokens as u64).sum::<u64>();
+        Ok(())
     }
 }
 

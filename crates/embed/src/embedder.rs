@@ -155,11 +155,12 @@ pub enum Reads {
 }
 
 impl Reads {
-    /// Returns the number of tokens that the model reads. Without token ids nobody knows where it truncates the text.
-    pub(crate) fn tokens(self, encoded: &EncodedText) -> usize {
-        match self {
-            Self::Ids => encoded.ids.len(),
-            Self::Text => encoded.n_tokens,
+    /// Returns the number of tokens that a model with this limit reads.
+    pub(crate) fn tokens(self, encoded: &EncodedText, most: usize) -> usize {
+        match (self, encoded.cut) {
+            (Self::Ids, _) => encoded.ids.len(),
+            (Self::Text, None) => encoded.n_tokens,
+            (Self::Text, Some(_)) => encoded.n_tokens.min(most),
         }
     }
 }

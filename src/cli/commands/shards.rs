@@ -11,8 +11,9 @@ use crate::cli::output::{print_json, print_json_pretty, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::Options;
 use crate::corpus::Root;
+use crate::embed::{Money, ServiceSettings};
 use crate::error::{Error, exit};
-use crate::job::{self, Plan};
+use crate::job::{self, Plan, ServiceWork};
 use crate::storage::Location;
 use crate::value::{Value, count};
 
@@ -74,6 +75,9 @@ struct PlanFile {
     corpus: Vec<String>,
     /// All settings, from every source.
     options: Options,
+    /// What a service will be paid for the plan, by `--price`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<Money>,
     #[serde(flatten)]
     plan: Plan,
 }
@@ -114,6 +118,7 @@ pub(crate) fn plan(args: PlanArgs, verbose: bool) -> anyhow::Result<u8> {
     let options = args.job.options()?;
     let config = options.clone().resolve()?;
     warn_of_settings(&config);
+    let service = config.service.clone();
     let Ready { mut job, embedder, stop } = Ready::new(roots, config, false)?;
     job.allow_shrink = args.allow_shrink;
     let shards = args.shards.map_or(1, NonZeroUsize::get);
@@ -126,15 +131,17 @@ pub(crate) fn plan(args: PlanArgs, verbose: bool) -> anyhow::Result<u8> {
         );
     }
     if args.json || args.shards.is_some() {
-        tracing::info!("{}", describe(&plan, false));
-        print_json_pretty(&PlanFile { id: plan.id(), corpus, options, plan })?;
+        tracing::info!("{}", describe(&plan, service.as_ref(), false));
+        let price = service.and_then(|service| service.price);
+        let cost = price.zip(plan.estimate.service).map(|(price, work)| price.of_tokens(work.tokens));
+        print_json_pretty(&PlanFile { id: plan.id(), corpus, options, cost, plan })?;
     } else {
-        print_prose(describe(&plan, verbose))?;
+        print_prose(describe(&plan, service.as_ref(), verbose))?;
     }
     Ok(exit::DONE)
 }
 
-fn describe(plan: &Plan, verbose: bool) -> String {
+fn describe(plan: &Plan, service: Option<&ServiceSettings>, verbose: bool) -> String {
     let Plan { documents, estimate, parts, .. } = plan;
     let to_make = parts.iter().filter(|part| part.shard.is_some()).count();
     let mut lines = vec![format!(
@@ -170,6 +177,10 @@ fn describe(plan: &Plan, verbose: bool) -> String {
             count(estimate.tokens, "token"),
             count(estimate.model_tokens, "token")
         ));
+        if let (Some(work), Some(service)) = (estimate.service, service) {
+            lines.extend(describe_service(work, service));
+            return lines.join("\n");
+        }
         let (whole, of_static) = (estimate.seconds.ceil(), estimate.seconds_static.ceil());
         let quicker = if of_static > 0.0 && 4.0 * of_static < whole {
             format!("; with a static model, less accurate: {of_static:.0} s (`chunkmill model list`)")
@@ -179,6 +190,33 @@ fn describe(plan: &Plan, verbose: bool) -> String {
         lines.push(format!("  time       about {whole:.0} s on this machine, in one process{quicker}"));
     }
     lines.join("\n")
+}
+
+/// Says what a service will be asked for, how long that takes at least, and what it costs.
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn describe_service(work: ServiceWork, service: &ServiceSettings) -> Vec<String> {
+    let ServiceWork { texts, tokens, texts_cached, requests } = work;
+    let cached = match texts_cached {
+        0 => String::new(),
+        cached => format!("; the cache has {}", count(cached, "other")),
+    };
+    let mut lines = vec![format!(
+        "  to send    {}, {} in {} to {}{cached}",
+        count(texts, "text"),
+        count(tokens, "token"),
+        count(requests, "request"),
+        service.endpoint
+    )];
+    let minutes = |amount: u64, most: Option<usize>| most.map(|most| amount as f64 / most.max(1) as f64);
+    let by_limits = [minutes(requests, service.requests_per_minute), minutes(tokens, service.tokens_per_minute)];
+    lines.push(match by_limits.into_iter().flatten().reduce(f64::max) {
+        Some(minutes) => format!("  time       at least {:.0} s at these limits", (minutes * 60.0).ceil()),
+        None => "  time       as long as the service takes; no limit is set".to_owned(),
+    });
+    if let Some(price) = service.price {
+        lines.push(format!("  cost       about {}, at {price} for a million tokens", price.of_tokens(tokens)));
+    }
+    lines
 }
 
 pub(crate) fn run(args: RunArgs, quiet: bool) -> anyhow::Result<u8> {

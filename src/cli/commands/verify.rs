@@ -1,21 +1,23 @@
 //! `chunkmill verify`: checks a dataset against its manifest and, if asked, its corpus.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use serde::Serialize;
 
 use crate::cli::args::ConfigArgs;
-use crate::cli::flags::ThreadFlags;
-use crate::cli::job::size;
+use crate::cli::flags::{ModelFlags, QuestionServiceFlags, ThreadFlags};
+use crate::cli::job::{size, stop_on_interrupt};
 use crate::cli::output::{print_json, print_prose};
 use crate::cli::start::use_threads;
-use crate::config::Options;
+use crate::config::{Config, Options};
 use crate::corpus::Root;
-use crate::dataset::{Check, Finding, Verification, verify};
+use crate::dataset::{Check, Dataset, Finding, Verification, verify};
 use crate::error::exit;
+use crate::job::{Sample, sample};
 use crate::storage::Location;
-use crate::value::count;
+use crate::value::{Value, count};
 
 /// Number of findings of one kind that are shown to people.
 const SHOWN: u64 = 10;
@@ -23,7 +25,8 @@ const SHOWN: u64 = 10;
 /// Shown below the help.
 const EXAMPLES: &str = "Examples:\n\
 \x20 chunkmill verify out\n\
-\x20 chunkmill verify out --corpus docs";
+\x20 chunkmill verify out --corpus docs\n\
+\x20 chunkmill verify out --sample 100";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,6 +36,13 @@ pub(crate) struct Args {
     /// Also compare the dataset with the source files; give the same paths as to `index`
     #[arg(long, value_name = "PATH", num_args = 1..)]
     corpus: Vec<String>,
+    /// Also embed N chunks again, spread over the dataset, and compare the vectors; a service is paid for it
+    #[arg(long, value_name = "N", value_parser = NonZeroUsize::read)]
+    sample: Option<NonZeroUsize>,
+    #[command(flatten)]
+    model: ModelFlags,
+    #[command(flatten)]
+    service: QuestionServiceFlags,
     #[command(flatten)]
     threads: ThreadFlags,
     #[command(flatten)]
@@ -54,24 +64,71 @@ struct VerifySummary<'a> {
     found: &'a BTreeMap<Check, u64>,
     findings: &'a [Finding],
     notes: &'a [Finding],
+    /// Vectors that were computed again, with `--sample`.
+    sample: Option<&'a Sample>,
 }
 
-pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+/// Least cosine between a vector of the dataset and a new one. Reduced precision and another processor stay above it.
+const LEAST_COSINE: f64 = 0.999;
+
+pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
-    let config = args.config.resolve(Options { run: args.threads.0.clone(), ..Options::default() })?;
+    let is_named = args.model.0.model.is_some();
+    let config = args.config.resolve(Options {
+        embedding: args.model.0,
+        service: args.service.0,
+        run: args.threads.0,
+        ..Options::default()
+    })?;
     use_threads(config.threads)?;
     let started = Instant::now();
     let verification = verify(&args.dataset, (!roots.is_empty()).then_some(&roots))?;
+    let sample = match args.sample.filter(|_| verification.findings.is_empty()) {
+        Some(most) => compared(&args.dataset, &config, is_named, most.get())?,
+        None => None,
+    };
     let seconds = started.elapsed().as_secs_f64();
     let Verification { files, rows, bytes, findings, found, notes, .. } = &verification;
-    let ok = findings.is_empty();
+    let ok = findings.is_empty() && sample.as_ref().is_none_or(|sample| sample.least >= LEAST_COSINE);
     if args.json {
         let (files, rows, bytes) = (*files, *rows, *bytes);
-        print_json(&VerifySummary { ok, files, rows, bytes, seconds, found, findings, notes })?;
+        print_json(&VerifySummary {
+            ok,
+            files,
+            rows,
+            bytes,
+            seconds,
+            found,
+            findings,
+            notes,
+            sample: sample.as_ref(),
+        })?;
     } else {
-        print_prose(describe(&verification, !roots.is_empty(), seconds))?;
+        let mut words = describe(&verification, !roots.is_empty(), seconds);
+        words.extend(sample.iter().flat_map(|sample| ["\n".to_owned(), in_words(sample)]));
+        print_prose(words)?;
     }
     Ok(if ok { exit::DONE } else { exit::CHECK_FAILED })
+}
+
+/// Embeds some chunks of a dataset again with the model that made it.
+fn compared(dataset: &Location, config: &Config, is_named: bool, most: usize) -> anyhow::Result<Option<Sample>> {
+    let stop = stop_on_interrupt()?;
+    let dataset = Dataset::open(dataset)?;
+    let embedder = config.embedder_of(dataset.manifest(), is_named)?;
+    Ok(sample(&dataset, embedder.as_ref(), most, &stop)?)
+}
+
+fn in_words(sample: &Sample) -> String {
+    let Sample { chunks, least, median, least_chunk } = sample;
+    let chunks = count(*chunks, "vector");
+    let compared = format!("{chunks} computed again: cosine {median:.6} in the middle, {least:.6} at least");
+    if *least >= LEAST_COSINE {
+        return compared;
+    }
+    format!(
+        "problem: {compared} ({least_chunk})\n  help: the model is another one now: index again with --fresh and --embedding-cache off"
+    )
 }
 
 fn describe(verification: &Verification, compared: bool, seconds: f64) -> String {

@@ -23,6 +23,7 @@
 mod build;
 mod changes;
 mod edges;
+mod estimate;
 mod event;
 mod inputs;
 #[expect(clippy::module_inception, reason = "it has the type that the folder is about")]
@@ -37,11 +38,13 @@ mod publish;
 mod report;
 mod reuse;
 mod run;
+mod sample;
 mod shards;
 mod table;
 mod tally;
 
 pub use changes::{ChunkChanges, DocumentChanges};
+pub use estimate::{Estimate, ServiceWork};
 pub use event::{Event, Watcher};
 pub use job::Job;
 pub use lifecycle::{ChangeCounts, delete, promote};
@@ -50,6 +53,7 @@ pub use ordered::{Results, in_order};
 pub use prepare::{Cut, PreparedDocument, Recipe};
 pub use report::{Report, SparseWork};
 pub use run::run;
-pub use shards::{Estimate, Plan, PlannedPart, Receipt, commit, plan, run_shard};
+pub use sample::{Sample, sample};
+pub use shards::{Plan, PlannedPart, Receipt, commit, plan, run_shard};
 pub use table::TableFilter;
 pub use tally::{Standing, Tally};

@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
-use chunkmill_embed::{Batcher, Embedder, ModelInfo, Role, SparseModel};
+use chunkmill_embed::{Embedder, ModelInfo, SparseModel};
 use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 use serde::{Deserialize, Serialize};
 
 use super::build::Builder;
 use super::changes::{ChunkChanges, Comparison, DocumentChanges, ReplacedChunks};
+use super::estimate::{Estimate, estimate};
 use super::event::{Event, Watcher};
 use super::job::Job;
 use super::leaving::leaving;
 use super::parts::{self, PartWork};
-use super::prepare::Recipe;
 use super::report::{Report, SparseWork};
 use super::reuse::Earlier;
 use super::{inputs, publish};
@@ -33,15 +33,6 @@ use crate::dataset::{
     self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging,
 };
 use crate::storage::Location;
-
-/// Largest number of bytes of documents that are chunked for an estimate.
-const SAMPLE_BYTES: u64 = 2 << 20;
-
-/// Largest number of documents in the sample for an estimate.
-const SAMPLE_DOCUMENTS: usize = 64;
-
-/// Time spent on measuring the speed of the model on this machine.
-const CALIBRATION: Duration = Duration::from_secs(2);
 
 /// A plan of a run: the work to do, divided into shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,26 +68,6 @@ pub struct PlannedPart {
     pub bytes: u64,
     /// Number of the shard that builds the part, from 1; `None` if the part exists already.
     pub shard: Option<usize>,
-}
-
-/// The estimated work to build the parts, from a sample of the documents and a short trial of the model.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// Number of documents to embed.
-    pub documents: u64,
-    /// Size of these documents in bytes.
-    pub bytes: u64,
-    /// Number of their chunks.
-    pub chunks: u64,
-    /// Number of tokens in these chunks, in the encoding of the chunk settings.
-    pub tokens: u64,
-    /// Number of tokens that the model will read if all texts differ and none is in the cache.
-    pub model_tokens: u64,
-    /// Seconds on this machine, in one process.
-    pub seconds: f64,
-    /// Seconds with a static model, which is a table of vectors; 0 in plans of versions without this field.
-    #[serde(default)]
-    pub seconds_static: f64,
 }
 
 /// The result of [`run_shard`]: one line for the scheduler.
@@ -265,89 +236,6 @@ fn share_out(parts: &mut [PlannedPart], shards: usize) {
             loads.insert((load + part.bytes.max(1), shard));
         }
     }
-}
-
-/// Estimates the work by chunking a sample of the documents and embedding some of it.
-fn estimate(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
-    let sizer = job.spec.sizer(Some(embedder.counter()))?;
-    let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
-    let bytes: u64 = documents.iter().map(|source| source.bytes).sum();
-    let every = documents.len().div_ceil(SAMPLE_DOCUMENTS).max(1);
-    let (mut sampled, mut chunks, mut tokens, mut model_tokens) = (0, 0, 0, 0);
-    let mut texts = Vec::new();
-    let started = Instant::now();
-    // Small documents first, so a large one does not represent all of them, unless all are large.
-    let mut sample: Vec<&Source> = documents.iter().step_by(every).collect();
-    sample.sort_by_key(|source| source.bytes);
-    for source in sample {
-        if sampled > 0 && sampled + source.bytes > SAMPLE_BYTES {
-            break;
-        }
-        sampled += source.bytes;
-        let Ok(prepared) = recipe.prepare(source.clone())? else { continue };
-        chunks += prepared.chunks.len() as u64;
-        tokens += prepared.chunks.iter().map(|row| row.n_tokens.unsigned_abs()).sum::<u64>();
-        texts.extend(prepared.texts);
-    }
-    let preparing = started.elapsed();
-    for text in &texts {
-        model_tokens += embedder.encode(text, Role::Document)?.ids.len() as u64;
-    }
-    let rate = speed(job, embedder, &texts, stop)?;
-    let scale = |sum: u64| if sampled == 0 { 0 } else { mul_div(sum, bytes, sampled) };
-    let model_tokens = scale(model_tokens);
-    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    let [seconds, seconds_static] = if sampled == 0 {
-        [0.0; 2]
-    } else {
-        let threads = rayon::current_num_threads() as f64;
-        let preparing = preparing.as_secs_f64() * bytes as f64 / sampled as f64 / threads;
-        [rate, STATIC_RATE * threads].map(|rate| preparing + model_tokens as f64 / rate)
-    };
-    let documents = documents.len() as u64;
-    Ok(Estimate {
-        documents,
-        bytes,
-        chunks: scale(chunks),
-        tokens: scale(tokens),
-        model_tokens,
-        seconds,
-        seconds_static,
-    })
-}
-
-fn mul_div(a: u64, b: u64, c: u64) -> u64 {
-    u64::try_from(u128::from(a) * u128::from(b) / u128::from(c)).unwrap_or(u64::MAX)
-}
-
-/// Tokens per second and thread with a static model: half of the measured rate, because other tables are wider.
-const STATIC_RATE: f64 = 5e6;
-
-/// Measures how many tokens per second the model reads.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn speed(job: &Job, embedder: &dyn Embedder, texts: &[String], stop: &AtomicBool) -> Result<f64> {
-    let mut batcher = Batcher::new(embedder, job.batch_tokens);
-    let mut run = |texts: &[String]| -> Result<(usize, Duration)> {
-        let started = Instant::now();
-        let tokens = batcher.embed(texts, Role::Document, stop, &|_, _| ())?.tokens_read;
-        // A sparse model reads them too; the tokens are counted once.
-        batcher.sparse(texts, stop, &|_, _| ())?;
-        Ok((tokens, started.elapsed()))
-    };
-    // The first texts warm up threads and memory.
-    let (warm_up, rest) = texts.split_at(texts.len().min(16));
-    let (mut tokens, mut time) = run(warm_up)?;
-    if rest.len() >= warm_up.len() {
-        (tokens, time) = (0, Duration::ZERO);
-        for texts in rest.chunks(128) {
-            let (more, took) = run(texts)?;
-            (tokens, time) = (tokens + more, time + took);
-            if time > CALIBRATION {
-                break;
-            }
-        }
-    }
-    Ok((tokens as f64 / time.as_secs_f64().max(1e-9)).max(1.0))
 }
 
 /// Builds a shard of a plan and leaves it for [`commit`]. Shards are numbered from 1. A shard may be repeated, or

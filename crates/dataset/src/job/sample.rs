@@ -1,0 +1,127 @@
+//! Vectors of some chunks, computed again and compared with those of the dataset: whether a service still has the model that
+//! made it, or another machine the same arithmetic.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+
+use arrow::array::{Array, AsArray, StringArray};
+use arrow::datatypes::Float32Type;
+use chunkmill_base::error::{Error, Result};
+use chunkmill_embed::{Batcher, Embedder, Role, is_zero};
+use chunkmill_text::chunk::{Pooling, Spec};
+use chunkmill_text::document::without_data_urls;
+use serde::Serialize;
+
+use crate::dataset::{Dataset, Table, vectors};
+
+/// The comparison of some vectors of a dataset with new ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sample {
+    /// Number of chunks.
+    pub chunks: usize,
+    /// Smallest and median cosine.
+    pub least: f64,
+    /// Median cosine.
+    pub median: f64,
+    /// The chunk with the smallest cosine.
+    pub least_chunk: String,
+}
+
+/// A chunk whose vector is compared.
+struct Sampled {
+    id: String,
+    text: String,
+    vector: Vec<f32>,
+}
+
+/// Embeds up to `most` chunks again, spread evenly over the dataset, without a cache. Chunks with a vector of zeros do not
+/// count. `None` if there are no others.
+///
+/// # Errors
+/// [`Error::Dataset`] if the dataset is damaged, [`Error::Setting`] if its vectors are not those of texts, and errors of the
+/// embedder.
+pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &AtomicBool) -> Result<Option<Sample>> {
+    let manifest = dataset.manifest();
+    let spec = Spec::resolve(&manifest.spec.settings)?;
+    if spec.pooling() == Pooling::Late {
+        let problem = "vectors of late pooling depend on whole documents, so chunks alone cannot be embedded again";
+        return Err(Error::setting("sample", problem, "leave it out"));
+    }
+    let titles = titles(dataset)?;
+    let rows: u64 = dataset.files(Table::Chunks).map(|file| file.rows).sum();
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    let most = most.min(rows);
+    let mut wanted = (0..most).map(|at| at * rows / most).peekable();
+    let (mut first, mut sampled) = (0, Vec::with_capacity(most));
+    let [representation] = manifest.representations();
+    for file in dataset.files(Table::Chunks) {
+        let end = first + usize::try_from(file.rows).unwrap_or(usize::MAX);
+        let mut here = Vec::new();
+        while let Some(row) = wanted.next_if(|row| *row < end) {
+            here.push(row - first..row - first + 1);
+        }
+        first = end;
+        if here.is_empty() {
+            continue;
+        }
+        let damaged = || Error::Dataset {
+            path: dataset.root().join(&file.path),
+            problem: "does not match the dataset's manifest".to_owned(),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        };
+        let texts = ["chunk_id", "doc_id", "path", "content", "normalized_content", "header_path"];
+        let columns: Vec<&str> = texts.into_iter().chain([representation.column]).collect();
+        for batch in dataset.read(file, &columns, Some(here))? {
+            let batch = batch?;
+            let column = |name| batch.column_by_name(name).ok_or_else(damaged);
+            let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
+            let [ids, documents, paths, contents, normalized, headers] = texts.map(text);
+            let (ids, documents, paths) = (ids?, documents?, paths?);
+            let (contents, normalized, headers) = (contents?, normalized?, headers?);
+            let values = vectors(column(representation.column)?, representation.dim).ok_or_else(damaged)?;
+            let values = values.as_primitive::<Float32Type>().values();
+            let of = |column: &StringArray, row: usize| column.is_valid(row).then(|| column.value(row).to_owned());
+            for (row, vector) in values.chunks_exact(representation.dim).enumerate() {
+                let shown = of(normalized, row).or_else(|| of(contents, row)).unwrap_or_default();
+                let shown = without_data_urls(&shown).into_owned();
+                let title = titles.get(documents.value(row)).map(String::as_str);
+                let text = spec.context().before(headers.value(row), shown, title, paths.value(row));
+                if !is_zero(vector) {
+                    sampled.push(Sampled { id: ids.value(row).to_owned(), text, vector: vector.to_vec() });
+                }
+            }
+        }
+    }
+    let texts: Vec<String> = sampled.iter().map(|chunk| chunk.text.clone()).collect();
+    let embedded = Batcher::new(embedder, None).embed(&texts, Role::Document, stop, &|_, _| ())?;
+    let again = embedded.vectors.chunks(embedder.info().dim);
+    let mut cosines: Vec<(f64, &str)> =
+        sampled.iter().zip(again).map(|(chunk, again)| (cosine(&chunk.vector, again), chunk.id.as_str())).collect();
+    cosines.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let median = cosines.get(cosines.len() / 2).map(|(cosine, _)| *cosine);
+    Ok(cosines.first().zip(median).map(|(&(least, id), median)| Sample {
+        chunks: cosines.len(),
+        least,
+        median,
+        least_chunk: id.to_owned(),
+    }))
+}
+
+/// Returns the titles of documents by their ids.
+fn titles(dataset: &Dataset) -> Result<HashMap<String, String>> {
+    let mut titles = HashMap::new();
+    for file in dataset.files(Table::Documents) {
+        for batch in dataset.read(file, &["doc_id", "title"], None)? {
+            let batch = batch?;
+            let column = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+            let pairs = column("doc_id").into_iter().flatten().zip(column("title").into_iter().flatten());
+            titles.extend(pairs.filter_map(|(id, title)| Some((id?.to_owned(), title?.to_owned()))));
+        }
+    }
+    Ok(titles)
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let product = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    product(a, b) / (product(a, a) * product(b, b)).sqrt()
+}
