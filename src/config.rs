@@ -195,7 +195,7 @@ settings! {
         /// the rest for compatible with OpenAI.
         pub dialect: Dialect = "NAME", Is("auto"), Nothing;
         /// Model whose tokenizer counts as the service does.
-        pub tokenizer: String = "FOLDER|HUB_ID[@REVISION]", Words("cl100k_base, OpenAI's"), Files unless "also the flags of texts that are cut";
+        pub tokenizer: String = "FOLDER|HUB_ID[@REVISION]", Words("cl100k_base, OpenAI's"), Vectors unless "only of texts that are cut elsewhere, if the cache has the others";
         /// Largest number of tokens that the service reads of a text. A longer one is cut there and flagged.
         pub text_tokens: NonZeroUsize = "N", Words("what the service or its documentation says"), Vectors unless "only of texts that are cut, if the cache has the others";
         /// Text before each chunk, for models that need one.

@@ -9,6 +9,7 @@ use arrow::array::{Array, AsArray};
 use chunkmill::chunk::Context;
 use chunkmill::config::settings;
 use chunkmill::dataset::{Dataset, Table};
+use chunkmill::embed::Dialect;
 use chunkmill::setting::Rebuild;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, tree, write};
 use crate::tiny::{SparseQueries, TINY_DIM, Tiny};
+use crate::vendor::{KEY, Vendor};
 
 /// Returns what the definition of each setting says.
 fn promised() -> BTreeMap<String, Rebuild> {
@@ -24,7 +26,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 83] = [
+const CHANGES: [(&str, &str, &str); 97] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -72,6 +74,21 @@ const CHANGES: [(&str, &str, &str); 83] = [
     ("[embedding] deny_truncation", "", "true"),
     ("[embedding] cache", "", "'elsewhere'"),
     ("[embedding] cache_size", "", "50000000"),
+    // Each is tried at a service.
+    ("[service] endpoint", "", "'OTHER'"),
+    ("[service] dialect", "", "'openai'"),
+    ("[service] tokenizer", "[service]\ntext_tokens = 9000", "'../tiny'"),
+    ("[service] text_tokens", "", "100"),
+    ("[service] document_prefix", "", "'passage: '"),
+    ("[service] query_prefix", "", "'query: '"),
+    ("[service] requests", "", "7"),
+    ("[service] batch_texts", "", "7"),
+    ("[service] requests_per_minute", "", "1000000"),
+    ("[service] tokens_per_minute", "", "1000000000"),
+    ("[service] request_timeout", "", "77"),
+    ("[service] price", "", "0.02"),
+    ("[service] max_tokens", "", "1000000"),
+    ("[service] max_cost", "[service]\nprice = 1", "7"),
     ("[output] files", "", "3"),
     ("[output] embedding_type", "", "'f16'"),
     ("[output] float_encoding", "", "'plain'"),
@@ -183,7 +200,7 @@ impl Place<'_> {
         write(&folder, "chunkmill.toml", files.as_bytes());
         let mut command = program(&folder);
         // Named by the user, it may name a cache.
-        command.env("CHUNKMILL_CONFIG", "chunkmill.toml");
+        command.env("CHUNKMILL_CONFIG", "chunkmill.toml").env("CHUNKMILL_API_KEY", KEY);
         command.args(["index", "../docs", "-o", out, "--json"]);
         if cache {
             // The settings file names the cache, if that is the setting under test.
@@ -275,7 +292,7 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Re
     let kept_files = old.chunk_files().intersection(&new.chunk_files()).count();
     let right = match promise {
         // The dataset must record which model reads queries.
-        Rebuild::Nothing if setting == "[embedding] query_model" => {
+        Rebuild::Nothing if ["[embedding] query_model", "[service] query_prefix"].contains(&setting) => {
             all_kept && old.tables() == new.tables() && old.files != new.files
         }
         Rebuild::Nothing => all_kept && old.files == new.files,
@@ -288,8 +305,13 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Re
         }
         Rebuild::Files => all_kept && kept_files == 0 && old.texts == new.texts,
         Rebuild::Chunks => (embedded, cached, kept) == (new_texts.len() - shared, shared, 0) && kept_files == 0,
+        // Only texts that are cut elsewhere are sent.
+        Rebuild::Vectors if setting == "[service] text_tokens" => {
+            let all = report["texts_embedded"].as_u64().unwrap() + report["texts_cached"].as_u64().unwrap();
+            embedded > 0 && cached > 0 && kept == 0 && first["texts_embedded"] == all
+        }
         // The vectors of the model itself are in the cache.
-        Rebuild::Vectors if setting == "[embedding] sparse_model" => {
+        Rebuild::Vectors if ["[embedding] sparse_model", "[service] tokenizer"].contains(&setting) => {
             let same = report["texts_cached"] == first["texts_embedded"] && old.texts == new.texts;
             same && cached > 0 && (embedded, kept, kept_files) == (0, 0, 0)
         }
@@ -322,12 +344,22 @@ fn every_setting_of_the_program_is_tried() {
 fn a_change_of_any_setting_makes_again_what_the_table_says_and_nothing_else() {
     let home = corpus();
     let promised = promised();
+    let [vendor, other] = [Dialect::OpenAi; 2].map(Vendor::start);
     let try_one = |(setting, before, value): &(&str, &str, &str)| {
-        let before = match before.find("strategy") {
+        let mut before = match before.find("strategy") {
             Some(_) => (*before).to_owned(),
             None => with(before, "[chunking] preset", "'ragdocs'"),
         };
-        let after = with(&before, setting, value);
+        if setting.starts_with("[service]") {
+            let endpoint = format!("'{}'", vendor.endpoint);
+            let service = [
+                ("[embedding] embedder", "'remote'"),
+                ("[embedding] model", "'tiny'"),
+                ("[service] endpoint", &endpoint),
+            ];
+            before = service.into_iter().fold(before, |settings, (name, value)| with(&settings, name, value));
+        }
+        let after = with(&before, setting, &value.replace("OTHER", &other.endpoint));
         let result = try_change(home.path(), setting, &before, &after, promised[*setting]);
         result.err().map(|problem| format!("{setting} = {value}: {problem}"))
     };

@@ -431,3 +431,65 @@ fn an_endpoint_is_named_by_the_user_alone_and_with_a_reason() {
     assert!(code == 2 && err.contains("ignoring the endpoint in") && err.contains("--endpoint"), "{err}");
     assert_eq!(vendor.take_requests().len(), 0);
 }
+
+#[test]
+fn a_plan_says_what_will_be_sent_and_what_it_costs_and_sends_nothing() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(12));
+    let plan = |more: &[&str]| {
+        let mut command = program(home.path());
+        command.args(["plan", "docs", "-o", "out", "--preset", "heading-tokens", "--embedder", "remote"]);
+        command.args(["--endpoint", &vendor.endpoint, "--model", "tiny", "--dialect", "openai"]);
+        command.args(["--batch-texts", "4", "--embedding-cache", "cache", "--price", "2"]).args(more);
+        let (code, stdout, err) = finish(command.env("CHUNKMILL_API_KEY", KEY).output().unwrap());
+        assert_eq!(code, 0, "{err}");
+        stdout
+    };
+    let read = |text: String| -> Value { serde_json::from_str(&text).unwrap() };
+    let planned = read(plan(&["--json"]));
+    let first = vendor.take_requests();
+    assert_eq!(first.len(), 1, "the first request of all shows how long vectors are");
+    let work = &planned["estimate"]["service"];
+    let (code, summary, err) = indexed(home.path(), &vendor, "other", &["--max-tokens", &work["tokens"].to_string()]);
+    assert_eq!(code, 0, "{err}");
+    let requests = vendor.take_requests();
+    let texts: Vec<&Value> = requests.iter().flat_map(|body| body["input"].as_array().unwrap()).collect();
+    assert_eq!(work["texts"], texts.len());
+    assert_eq!((&work["texts"], &work["texts_cached"]), (&summary["texts_embedded"], &0.into()));
+    assert_eq!(work["tokens"], texts.iter().map(|text| tokens(text)).sum::<usize>());
+    let cost = planned["cost"].as_f64().unwrap();
+    assert!((cost - 2e-6 * work["tokens"].as_f64().unwrap()).abs() < 1e-12, "{cost}");
+    // With what the cache has, and in words.
+    let planned = read(plan(&["--json"]));
+    let cached = &planned["estimate"]["service"];
+    assert_eq!((&cached["texts"], &cached["texts_cached"]), (&0.into(), &work["texts"]));
+    write(home.path(), "docs/new.md", b"# New\n\nWords that nobody knew.\n");
+    let words = plan(&["--tokens-per-minute", "60"]);
+    for said in ["1 text, 8 tokens in 1 request to http://", "; the cache has", "at least 8 s", "about 0.0000"] {
+        assert!(words.contains(said), "{said}: {words}");
+    }
+    assert_eq!(vendor.take_requests().len(), 0);
+}
+
+#[test]
+fn a_sample_of_vectors_is_compared_with_what_the_service_gives_now() {
+    let (vendor, home) = (Vendor::start(Dialect::Cohere), home(6));
+    assert_eq!(indexed(home.path(), &vendor, "out", &[]).0, 0);
+    vendor.take_requests();
+    let verify = |more: &[&str]| {
+        let mut command = program(home.path());
+        command.args(["verify", "out", "--sample", "10", "--endpoint", &vendor.endpoint]).args(more);
+        finish(command.env("CHUNKMILL_API_KEY", KEY).output().unwrap())
+    };
+    let (code, said, err) = verify(&[]);
+    assert!(code == 0 && said.contains("10 vectors computed again: cosine 1.000000"), "{said}{err}");
+    let texts: usize = vendor.take_requests().iter().map(|body| body["texts"].as_array().unwrap().len()).sum();
+    assert!((1..=10).contains(&texts), "{texts}");
+    // Another model behind the same name.
+    *vendor.reads.lock().unwrap() = 3;
+    let (code, said, err) = verify(&[]);
+    assert!(code == 1 && said.contains("the model is another one now"), "{said}{err}");
+    let (code, said, err) = verify(&["--json"]);
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &said["ok"], &said["sample"]["chunks"]), (1, &false.into(), &10.into()), "{err}");
+    assert!(said["sample"]["least"].as_f64().unwrap() < 0.99);
+}

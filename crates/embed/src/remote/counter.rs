@@ -14,8 +14,8 @@ use crate::tokenizer::ModelTokenizer;
 pub(super) enum Counter {
     /// With an encoding of OpenAI.
     Encoding(&'static dyn TokenCounter),
-    /// With the tokenizer of a model.
-    Model(Box<ModelTokenizer>),
+    /// With the tokenizer of a model, and the name and the hash that identify it.
+    Model(Box<ModelTokenizer>, String),
 }
 
 impl Counter {
@@ -26,19 +26,28 @@ impl Counter {
     pub(super) fn load(settings: &ServiceSettings) -> Result<Self> {
         Ok(match &settings.tokenizer {
             None => Self::Encoding(Encoding::default().counter()),
-            Some(model) => Self::Model(Box::new(Settings::read(&mut model_ref::locate(model)?)?.tokenizer)),
+            Some(model) => {
+                let mut folder = model_ref::locate(model)?;
+                let tokenizer = Settings::read(&mut folder)?.tokenizer;
+                let hash = folder.hashes().get("tokenizer.json").map_or("", |hash| hash.get(..16).unwrap_or(hash));
+                let name = format!("{} {hash}", folder.id);
+                Self::Model(Box::new(tokenizer), name)
+            }
         })
     }
 
     /// Returns the name of what counts, for the record of the model.
-    pub(super) fn name(&self, settings: &ServiceSettings) -> String {
-        settings.tokenizer.as_ref().map_or_else(|| Encoding::default().to_string(), ToString::to_string)
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Encoding(_) => Encoding::default().to_string(),
+            Self::Model(_, name) => name.clone(),
+        }
     }
 
     /// Returns whether it counts as the service does, and does not only estimate.
     pub(super) fn is_exact(&self, dialect: Dialect, model: &str) -> bool {
         match self {
-            Self::Model(_) => true,
+            Self::Model(..) => true,
             Self::Encoding(_) => dialect == Dialect::OpenAi && model.starts_with("text-embedding-"),
         }
     }
@@ -46,7 +55,7 @@ impl Counter {
     /// Returns the number of tokens that the model reads, if its files say that.
     pub(super) fn limit(&self) -> Option<usize> {
         match self {
-            Self::Model(tokenizer) => Some(tokenizer.max_tokens()),
+            Self::Model(tokenizer, _) => Some(tokenizer.max_tokens()),
             Self::Encoding(_) => None,
         }
     }
@@ -54,7 +63,7 @@ impl Counter {
     /// Returns the number of special tokens around each text.
     fn special(&self) -> usize {
         match self {
-            Self::Model(tokenizer) => tokenizer.special(),
+            Self::Model(tokenizer, _) => tokenizer.special(),
             Self::Encoding(_) => 0,
         }
     }
@@ -84,21 +93,21 @@ impl TokenCounter for Counter {
     fn count(&self, text: &str) -> Result<usize> {
         match self {
             Self::Encoding(counter) => counter.count(text),
-            Self::Model(tokenizer) => tokenizer.count(text),
+            Self::Model(tokenizer, _) => tokenizer.count(text),
         }
     }
 
     fn ends(&self, text: &str) -> Result<Ends> {
         match self {
             Self::Encoding(counter) => counter.ends(text),
-            Self::Model(tokenizer) => tokenizer.ends(text),
+            Self::Model(tokenizer, _) => tokenizer.ends(text),
         }
     }
 
     fn breaks(&self) -> Breaks {
         match self {
             Self::Encoding(counter) => counter.breaks(),
-            Self::Model(tokenizer) => tokenizer.breaks(),
+            Self::Model(tokenizer, _) => tokenizer.breaks(),
         }
     }
 }

@@ -149,7 +149,7 @@ pub(crate) fn load(
                 endpoint: service.endpoint().to_string(),
                 dialect: form.dialect,
                 version: about.version,
-                tokenizer: counter.name(&settings),
+                tokenizer: counter.name(),
                 dimensions: settings.dimensions,
                 document_prefix: prefixes[0].clone(),
                 query_prefix: prefixes[1].clone(),
