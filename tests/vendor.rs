@@ -59,6 +59,29 @@ struct State {
     refused: usize,
     most_at_once: usize,
     at_once: usize,
+    /// Contents of files, and batches, which name one each.
+    files: Vec<String>,
+    batches: Vec<Batch>,
+    /// The answer to the next request for a batch is lost.
+    loses_batch: bool,
+}
+
+/// A batch: its file, its status, and the files with its answers.
+struct Batch {
+    input: String,
+    status: &'static str,
+    answers: [Option<String>; 2],
+}
+
+impl Batch {
+    fn about(&self, number: usize) -> Value {
+        let [output, errors] = &self.answers;
+        let said = (self.status == "failed").then(|| json!({"data": [{"message": "too many tokens are enqueued"}]}));
+        json!({
+            "id": format!("batch-{number}"), "object": "batch", "status": self.status, "input_file_id": self.input,
+            "output_file_id": output, "error_file_id": errors, "errors": said,
+        })
+    }
 }
 
 pub struct Vendor {
@@ -117,6 +140,50 @@ impl Vendor {
         std::mem::take(&mut self.state().requests)
     }
 
+    /// Loses its answer to the next request for a batch, which it makes.
+    pub fn lose_batch(&self) {
+        self.state().loses_batch = true;
+    }
+
+    /// Returns the number of batches so far.
+    pub fn batches(&self) -> usize {
+        self.state().batches.len()
+    }
+
+    /// Ends all open batches with this status, after so many texts of each.
+    pub fn end_batches(&self, status: &'static str, most: usize) {
+        let mut state = self.state();
+        let State { files, batches, billed, .. } = &mut *state;
+        for batch in batches.iter_mut().filter(|batch| batch.status == "in_progress") {
+            batch.status = status;
+            let input = files[number(&batch.input)].clone();
+            let [mut output, mut errors] = [String::new(), String::new()];
+            // In another order than they were asked for.
+            for (at, line) in input.lines().rev().enumerate() {
+                let line: Value = serde_json::from_str(line).unwrap();
+                let text = line["body"]["input"][0].as_str().unwrap();
+                let answered = |status: u16, body: Value| {
+                    let response = json!({"status_code": status, "body": body});
+                    json!({"custom_id": line["custom_id"], "response": response, "error": null}).to_string() + "\n"
+                };
+                if text.contains(POISON) {
+                    errors += &answered(400, json!({"error": {"message": "a text is not allowed"}}));
+                } else if at >= most {
+                    let error = json!({"code": "batch_expired"});
+                    errors +=
+                        &(json!({"custom_id": line["custom_id"], "response": null, "error": error}).to_string() + "\n");
+                } else {
+                    *billed.entry(format!(" {text}")).or_default() += 1;
+                    output += &answered(200, answer(Dialect::OpenAi, vec![(0, json!(vector(text, "")))], 1, "tiny"));
+                }
+            }
+            batch.answers = [output, errors].map(|text| {
+                files.push(text.clone());
+                (!text.is_empty()).then(|| format!("file-{}", files.len() - 1))
+            });
+        }
+    }
+
     /// Returns the largest number of requests at a time so far.
     pub fn most_at_once(&self) -> usize {
         self.state().most_at_once
@@ -141,6 +208,46 @@ struct Request {
     path: String,
     headers: Vec<String>,
     body: Value,
+    text: String,
+}
+
+/// Returns the number at the end of an id.
+fn number(id: &str) -> usize {
+    id.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
+}
+
+/// Answers requests about files and batches; `None` if it is another request.
+fn batches(stream: &TcpStream, state: &Mutex<State>, request: &Request) -> Option<std::io::Result<()>> {
+    let mut state = state.lock().unwrap();
+    let parts: Vec<&str> = request.path.split(['/', '?']).skip(2).collect();
+    let body = match (request.method.as_str(), parts.as_slice()) {
+        ("POST", ["files"]) => {
+            assert!(request.text.contains("name=\"purpose\"\r\n\r\nbatch\r\n"), "{}", request.text);
+            let lines: Vec<&str> = request.text.lines().filter(|line| line.starts_with('{')).collect();
+            state.files.push(lines.join("\n"));
+            json!({"id": format!("file-{}", state.files.len() - 1), "object": "file"})
+        }
+        ("GET", ["files", id, "content"]) => return Some(send(stream, 200, "", &state.files[number(id)])),
+        ("POST", ["batches"]) => {
+            assert_eq!(
+                (&request.body["endpoint"], &request.body["completion_window"]),
+                (&json!("/v1/embeddings"), &json!("24h"))
+            );
+            let input = request.body["input_file_id"].as_str()?.to_owned();
+            state.batches.push(Batch { input, status: "in_progress", answers: [None, None] });
+            if std::mem::take(&mut state.loses_batch) {
+                return Some(Ok(()));
+            }
+            state.batches[state.batches.len() - 1].about(state.batches.len() - 1)
+        }
+        ("GET", ["batches", id]) if id.starts_with("batch-") => state.batches.get(number(id))?.about(number(id)),
+        ("GET", ["batches", ..]) => {
+            let all = state.batches.iter().enumerate().map(|(number, batch)| batch.about(number));
+            json!({"object": "list", "data": all.collect::<Vec<_>>()})
+        }
+        _ => return None,
+    };
+    Some(send(stream, 200, "", &body.to_string()))
 }
 
 fn read(stream: &TcpStream) -> std::io::Result<Request> {
@@ -161,7 +268,8 @@ fn read(stream: &TcpStream) -> std::io::Result<Request> {
     let length = headers.iter().find_map(|header| header.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
-    Ok(Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+    let text = String::from_utf8_lossy(&body).into_owned();
+    Ok(Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null), text })
 }
 
 fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &str) -> std::io::Result<()> {
@@ -263,6 +371,9 @@ fn serve(stream: TcpStream, dialect: Dialect, state: &Mutex<State>, reads: &Mute
     }
     if let Some(about) = about(dialect, &request) {
         return send(&stream, 200, "", &about.to_string());
+    }
+    if let Some(answered) = batches(&stream, state, &request).filter(|_| dialect == Dialect::OpenAi) {
+        return answered;
     }
     let Some((texts, role)) = asked(dialect, &request) else {
         return send(&stream, 404, "", "{\"error\": {\"message\": \"there is nothing here\"}}");

@@ -15,7 +15,7 @@ macro_rules! features {
 }
 
 /// Every feature of `Cargo.toml` that a user may name, as the tests check.
-const FEATURES: &[(&str, bool)] = &features!["accelerate" "answer" "candle" "cuda" "epub" "formats" "html" "hub" "jemalloc" "mail" "markup" "metal" "mkl" "notebook" "object-store" "office" "pdf" "rtf" "table"];
+const FEATURES: &[(&str, bool)] = &features!["accelerate" "answer" "candle" "cuda" "epub" "formats" "html" "hub" "jemalloc" "mail" "markup" "metal" "mkl" "notebook" "object-store" "office" "pdf" "remote" "rtf" "table"];
 
 /// Returns lines about the program, the processor and the default model.
 pub(super) fn details() -> String {

@@ -493,3 +493,106 @@ fn a_sample_of_vectors_is_compared_with_what_the_service_gives_now() {
     assert_eq!((code, &said["ok"], &said["sample"]["chunks"]), (1, &false.into(), &10.into()), "{err}");
     assert!(said["sample"]["least"].as_f64().unwrap() < 0.99);
 }
+
+#[test]
+fn a_batch_is_handed_over_once_and_collected_by_the_same_command() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(12));
+    let (code, _, err) = indexed(home.path(), &vendor, "now", &["--embedding-cache", "other"]);
+    assert_eq!(code, 0, "{err}");
+    vendor.take_billed();
+    vendor.take_requests();
+    // The answer to the request is lost, and later the whole process.
+    vendor.lose_batch();
+    let (code, said, err) = indexed(home.path(), &vendor, "out", &["--batch"]);
+    assert_eq!((code, &said["submitted"], &said["waiting"], vendor.batches()), (6, &18.into(), &18.into(), 1), "{err}");
+    for more in [&["--batch"][..], &[]] {
+        let (code, said, err) = indexed(home.path(), &vendor, "out", more);
+        assert_eq!(
+            (code, &said["submitted"], &said["waiting"], vendor.batches()),
+            (6, &0.into(), &18.into(), 1),
+            "{err}"
+        );
+    }
+    assert_eq!(vendor.take_requests().len(), 1, "only the first request, which shows how long vectors are");
+    let file =
+        |name: &str| tree(&home.path().join("cache")).into_iter().find(|(path, _)| path.starts_with(name)).unwrap();
+    let (name, state) = file("batches-");
+    let forgotten = String::from_utf8(state).unwrap().replace("\"batch-0\"", "null");
+    write(&home.path().join("cache"), &name, forgotten.as_bytes());
+    // Some of the texts are not computed in time; they are handed over again.
+    vendor.end_batches("expired", 10);
+    let (code, said, err) = indexed(home.path(), &vendor, "out", &["--batch"]);
+    assert_eq!((code, &said["submitted"], vendor.batches()), (6, &8.into(), 2), "{err}");
+    vendor.end_batches("completed", usize::MAX);
+    let (code, summary, err) = indexed(home.path(), &vendor, "out", &["--batch"]);
+    assert_eq!((code, &summary["texts_embedded"], &summary["texts_cached"]), (0, &0.into(), &18.into()), "{err}");
+    assert!(tree(&home.path().join("out")) == tree(&home.path().join("now")), "the dataset of requests one by one");
+    let billed = vendor.take_billed();
+    assert_eq!((billed.len(), twice(&billed)), (20, 0), "with the two texts of the first request");
+    assert_no_key(home.path());
+}
+
+#[test]
+fn a_batch_that_the_service_refuses_or_a_text_of_it_is_said() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(6));
+    write(home.path(), "docs/003.md", format!("# Bad\n\nThis has {POISON} in it.\n").as_bytes());
+    assert_eq!(indexed(home.path(), &vendor, "out", &["--batch"]).0, 6);
+    vendor.end_batches("failed", 0);
+    let (code, _, err) = indexed(home.path(), &vendor, "out", &["--batch"]);
+    assert!(code == 5 && err.contains("too many tokens are enqueued"), "{err}");
+    assert_eq!(indexed(home.path(), &vendor, "out", &["--batch"]).0, 6);
+    vendor.end_batches("completed", usize::MAX);
+    let (code, summary, err) = indexed(home.path(), &vendor, "out", &["--batch"]);
+    assert_eq!((code, &summary["quarantined"], vendor.batches()), (3, &1.into(), 2), "{err}");
+    assert!(summary["texts_embedded"] == 0 && err.contains("without the vectors of 1 text"), "{summary} {err}");
+    let (code, _, err) = indexed(home.path(), &vendor, "off", &["--batch", "--embedding-cache", "off"]);
+    assert!(code == 2 && err.contains("--embedding-cache"), "{err}");
+    let tei = Vendor::start(Dialect::Tei);
+    let (code, _, err) = indexed(home.path(), &tei, "tei", &["--batch"]);
+    assert!(code == 2 && err.contains("`tei`"), "{err}");
+    let here =
+        program(home.path()).args(["index", "docs", "-o", "here", "--embedder", "fake", "--batch"]).output().unwrap();
+    let (code, _, err) = finish(here);
+    assert!(code == 2 && err.contains("--embedder remote"), "{err}");
+}
+
+#[test]
+fn shards_and_updates_give_the_dataset_of_one_run_and_send_each_text_once() {
+    let (vendor, home) = (Vendor::start(Dialect::Mistral), home(12));
+    assert_eq!(indexed(home.path(), &vendor, "whole", &[]).0, 0);
+    vendor.take_billed();
+    fs::remove_dir_all(home.path().join("cache")).unwrap();
+    let at_service = |args: &[&str]| {
+        let settings =
+            ["--embedder", "remote", "--endpoint", &vendor.endpoint, "--model", "tiny", "--dialect", "mistral"];
+        let mut command = program(home.path());
+        command.args(args).args(settings).args(["--embedding-cache", "cache"]).env("CHUNKMILL_API_KEY", KEY);
+        let (code, said, err) = finish(command.output().unwrap());
+        assert_eq!(code, 0, "{args:?}: {err}");
+        assert!(!said.contains(KEY) && !err.contains(KEY));
+        said
+    };
+    let plan = at_service(&["plan", "docs", "-o", "out", "--preset", "heading-tokens", "--shards", "3"]);
+    write(home.path(), "plan.json", plan.as_bytes());
+    for shard in ["1/3", "2/3", "3/3", "2/3"] {
+        at_service(&["run", "--plan", "plan.json", "--shard", shard, "-o", "out"]);
+    }
+    let committed = finish(program(home.path()).args(["commit", "--plan", "plan.json", "-o", "out"]).output().unwrap());
+    assert_eq!(committed.0, 0, "{}", committed.2);
+    assert!(tree(&home.path().join("out")) == tree(&home.path().join("whole")));
+    assert_eq!(twice(&vendor.take_billed()), 0);
+    assert_no_key(home.path());
+    // An edit, a new document, one that goes, and one that moves.
+    put(home.path(), "docs/001.md", "# Title\n\nOther words now.\n");
+    put(home.path(), "docs/new.md", "# New\n\nWords that nobody knew.\n");
+    fs::remove_file(home.path().join("docs/002.md")).unwrap();
+    fs::rename(home.path().join("docs/003.md"), home.path().join("docs/moved.md")).unwrap();
+    assert_eq!(indexed(home.path(), &vendor, "out", &["--embedding-cache", "off"]).0, 0);
+    let billed = vendor.take_billed();
+    let sent: Vec<&str> =
+        billed.keys().map(|text| text.trim()).filter(|text| !["chunk", "mill"].contains(text)).collect();
+    // A document with another name is a new one, and without a cache its texts are sent again.
+    assert!((2..=5).contains(&sent.len()) && twice(&billed) == 0, "{sent:?}");
+    assert_eq!(indexed(home.path(), &vendor, "fresh", &["--embedding-cache", "off"]).0, 0);
+    assert!(tree(&home.path().join("out")) == tree(&home.path().join("fresh")));
+}

@@ -25,6 +25,8 @@ pub mod exit {
     pub const LOCKED: u8 = 4;
     /// The job failed.
     pub const FAILED: u8 = 5;
+    /// The job waits for a service that computes vectors later. Run it again.
+    pub const WAITING: u8 = 6;
     /// The user interrupted the job.
     pub const INTERRUPTED: u8 = 130;
 }

@@ -256,9 +256,9 @@ impl<'a> Batcher<'a> {
         let mut result = EmbeddingResult {
             vectors: Vec::with_capacity(texts.len() * dim),
             n_tokens: Vec::with_capacity(texts.len()),
-            computed: unique.len(),
+            computed: unique.len() - refused_texts.len(),
             cached,
-            tokens_read: unique.iter().map(tokens).sum(),
+            tokens_read: unique.iter().filter(|unknown| !refused_texts.contains_key(&unknown.hash)).map(tokens).sum(),
             max_tokens: embedder.info().max_tokens,
             refused: BTreeMap::new(),
         };
@@ -537,35 +537,35 @@ impl<'a> Survey<'a> {
         Self { embedder, batch_tokens, cache, seen: HashSet::new(), texts: 0, tokens: 0, cached: 0, batches: 0 }
     }
 
-    /// Adds texts of documents.
+    /// Adds texts of documents. Returns what the embedder reads of those that it would have to compute, with their hashes.
     ///
     /// # Errors
     /// [`Error::Embed`] from the tokenizer.
-    pub fn add(&mut self, texts: &[&str]) -> Result<()> {
+    pub fn add<'t>(&mut self, texts: &[&'t str]) -> Result<Vec<(Hash, &'t str)>> {
         let Batching { reads, mixed, texts: most_texts, .. } = self.embedder.batching();
-        let encode = |text: &&str| {
+        let encode = |&text: &&'t str| {
             let encoded = self.embedder.encode(text, Role::Document)?;
             let hash = match reads {
                 Reads::Ids => hash_ids(&encoded.ids),
                 Reads::Text => hash_text(encoded.part(text), Role::Document),
             };
-            Ok((hash, reads.tokens(&encoded, self.embedder.info().max_tokens)))
+            Ok((hash, encoded.part(text), reads.tokens(&encoded, self.embedder.info().max_tokens)))
         };
         let mut new = texts.par_iter().map(encode).collect::<Result<Vec<_>>>()?;
-        new.retain(|(hash, _)| self.seen.insert(*hash));
+        new.retain(|(hash, ..)| self.seen.insert(*hash));
         if let Some((cache, space)) = &self.cache {
-            let hashes: Vec<Hash> = new.iter().map(|(hash, _)| *hash).collect();
+            let hashes: Vec<Hash> = new.iter().map(|(hash, ..)| *hash).collect();
             let mut is_known = cache.get(space, &hashes).into_iter().map(|vector| vector.is_some());
             let all = new.len();
             new.retain(|_| !is_known.next().unwrap_or(false));
             self.cached += (all - new.len()) as u64;
         }
-        new.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        new.sort_by_key(|(.., tokens)| std::cmp::Reverse(*tokens));
         let most = Most { tokens: self.batch_tokens, texts: most_texts };
-        self.batches += split(&new, most, mixed, |(_, tokens)| *tokens).len() as u64;
+        self.batches += split(&new, most, mixed, |(.., tokens)| *tokens).len() as u64;
         self.texts += new.len() as u64;
-        self.tokens += new.iter().map(|(_, tokens)| *tokens as u64).sum::<u64>();
-        Ok(())
+        self.tokens += new.iter().map(|(.., tokens)| *tokens as u64).sum::<u64>();
+        Ok(new.into_iter().map(|(hash, text, _)| (hash, text)).collect())
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_text::tokens::TokenCounter;
 use serde::{Deserialize, Serialize};
@@ -115,10 +116,45 @@ pub trait Embedder: Send + Sync {
     /// Returns how texts should be passed to [`Embedder::embed`].
     fn batching(&self) -> Batching;
 
+    /// Returns the part of a service that computes texts later, if it has one.
+    fn batch_api(&self) -> Option<&dyn BatchApi> {
+        None
+    }
+
     /// Returns the same model token by token, if its vectors are means over tokens.
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {
         None
     }
+}
+
+/// Receives vectors with the hashes of their texts.
+pub type KeepVectors<'a> = &'a mut dyn FnMut(Vec<(Hash, Vec<f32>)>) -> Result<()>;
+
+/// Texts that a service computes later, at a lower price.
+pub trait BatchApi: Send + Sync {
+    /// Hands texts over, each with its hash, and returns how many: not those that were refused in a batch before. What was
+    /// handed over is remembered, whatever ends this process.
+    ///
+    /// # Errors
+    /// [`Error::Service`], and [`Error::Setting`] if the service has no batches, or there is no cache for the vectors.
+    fn submit(&self, texts: &[(Hash, String)], stop: &AtomicBool) -> Result<usize>;
+
+    /// Fetches the vectors of all batches that are over. A batch is forgotten once `keep` has its vectors.
+    ///
+    /// # Errors
+    /// [`Error::Service`], and those of `keep`.
+    fn collect(&self, keep: KeepVectors<'_>) -> Result<BatchProgress>;
+}
+
+/// What became of the texts that were handed over for later.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct BatchProgress {
+    /// Number of texts whose vectors have come now.
+    pub received: usize,
+    /// Number of texts whose batch is over without their vectors.
+    pub failed: usize,
+    /// Number of texts that are not computed yet.
+    pub waiting: usize,
 }
 
 /// Turns texts into sparse vectors.

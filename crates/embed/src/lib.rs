@@ -111,8 +111,8 @@ pub use backend::{Backend, Device, Dialect, Dimensions, Engine, PrecisionSetting
 pub use batch::{Batcher, EmbeddingResult, SparseResult};
 pub use cache::Cache;
 pub use embedder::{
-    Arrived, Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, Parallel, QueryModel, Reads, Role,
-    ServiceModel, SparseEmbedder, ZERO_VECTOR, is_zero, query, sparse_query,
+    Arrived, BatchApi, BatchProgress, Batching, Embedder, EncodedText, KeepVectors, MAX_DIM, ModelInfo, ModelInput,
+    Parallel, QueryModel, Reads, Role, ServiceModel, SparseEmbedder, ZERO_VECTOR, is_zero, query, sparse_query,
 };
 pub use kernel::{Isa, Precision};
 pub use late::{Passage, Reading, Token, TokenEmbedder, Window};

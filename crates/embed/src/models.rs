@@ -1,11 +1,15 @@
 //! Several models that are used as one embedder: two with one vector space, for example a large one that reads each document
 //! once and a small one that reads the many queries, and a sparse one next to them.
 
+use std::sync::atomic::AtomicBool;
+
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
 
-use crate::embedder::{Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role, SparseEmbedder};
+use crate::embedder::{
+    Arrived, BatchApi, Batching, Embedder, EncodedText, ModelInfo, ModelInput, QueryModel, Role, SparseEmbedder,
+};
 use crate::late::TokenEmbedder;
 
 /// A model for documents, and others.
@@ -73,8 +77,16 @@ impl Embedder for Models {
         self.documents.counter()
     }
 
+    fn embed_each(&self, batch: &[ModelInput<'_>], stop: &AtomicBool, arrived: Arrived<'_>) -> Result<()> {
+        self.documents.embed_each(batch, stop, arrived)
+    }
+
     fn batching(&self) -> Batching {
         self.documents.batching()
+    }
+
+    fn batch_api(&self) -> Option<&dyn BatchApi> {
+        self.documents.batch_api()
     }
 
     fn by_token(&self) -> Option<&dyn TokenEmbedder> {

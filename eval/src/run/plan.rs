@@ -634,7 +634,8 @@ fn key(options: &Options, config: &Config) -> String {
     // The caches and the settings of speed do not change a byte.
     let model = config.model.clone().unwrap_or_default();
     let corpus = &options.corpus;
-    let models = (model, &config.query_model, &config.sparse_model);
+    let service = (&config.service, &config.service_query_model);
+    let models = (model, &config.query_model, &config.sparse_model, service);
     format!("{} {:?} {corpus:?} {models:?} {:?}", config.spec.fingerprint(), config.output, config.backend)
 }
 

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use chunkmill::chunk::Pooling;
 use chunkmill::config::{CacheFolder, Config, EmbeddingOptions, Options};
+use chunkmill::embed::Engine;
 use chunkmill::error::{Error, Result};
 use chunkmill::safely;
 use chunkmill::search::QuestionVectors;
@@ -330,8 +331,8 @@ pub fn check_models(plan: &Plan) -> Result<Vec<String>> {
     let mut models = Vec::new();
     for Build { options, .. } in &plan.builds {
         let config = options.clone().resolve()?;
-        let Config { backend, model, query_model, sparse_model, .. } = config.clone();
-        let wanted = (backend, model, query_model, sparse_model);
+        let Config { backend, model, query_model, sparse_model, service, service_query_model, .. } = config.clone();
+        let wanted = (backend, model, query_model, sparse_model, service, service_query_model);
         let at = if let Some(at) = known.iter().position(|(other, _)| *other == wanted) {
             at
         } else {
@@ -686,11 +687,14 @@ impl Step<'_> {
     }
 
     /// Builds the dataset. This run is the one that is timed: it finds no vectors in a cache, and is repeated as
-    /// often as the plan says. Every run produces the same bytes, so it does not matter which one stays.
+    /// often as the plan says. Every run produces the same bytes, so it does not matter which one stays. Vectors of a
+    /// service are paid for, so they are never computed again for the sake of a time.
     fn make(&self, out: &Path) -> anyhow::Result<Vec<IndexReply>> {
         let Timing { repeats, seconds } = self.plan.timing;
         let mut options = self.build.1.options.clone();
-        if repeats > 0 {
+        let is_paid = options.embedding.embedder == Some(Engine::Remote);
+        let repeats = if is_paid { repeats.min(1) } else { repeats };
+        if repeats > 0 && !is_paid {
             options.embedding.embedding_cache = Some(CacheFolder::Off);
         }
         let enough = seconds.map_or(Duration::MAX, Duration::from_secs).as_secs_f64();

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_embed::batch::Survey;
 use chunkmill_embed::{Batcher, Embedder, Parallel, Role};
@@ -123,6 +124,17 @@ pub(super) fn estimate(
 
 /// Counts what a service will be asked for.
 fn of_service(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
+    each_unknown(job, embedder, documents, stop, &mut |_| Ok(()))
+}
+
+/// Passes on the texts that a service will be asked for, each with its hash, and counts them.
+pub(super) fn each_unknown(
+    job: &Job,
+    embedder: &dyn Embedder,
+    documents: &[Source],
+    stop: &AtomicBool,
+    found: &mut dyn FnMut(Vec<(Hash, &str)>) -> Result<()>,
+) -> Result<Estimate> {
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
     let started = Instant::now();
@@ -139,7 +151,7 @@ fn of_service(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &A
         estimate.chunks += rows().count() as u64;
         estimate.tokens += rows().map(|row| row.n_tokens.unsigned_abs()).sum::<u64>();
         let texts: Vec<&str> = prepared.iter().flat_map(|document| &document.texts).map(String::as_str).collect();
-        survey.add(&texts)?;
+        found(survey.add(&texts)?)?;
     }
     let Survey { texts, tokens, cached, batches, .. } = survey;
     estimate.seconds = started.elapsed().as_secs_f64();

@@ -28,6 +28,7 @@ mod event;
 mod inputs;
 #[expect(clippy::module_inception, reason = "it has the type that the folder is about")]
 mod job;
+mod later;
 mod leaving;
 mod lifecycle;
 mod memory;
@@ -47,6 +48,7 @@ pub use changes::{ChunkChanges, DocumentChanges};
 pub use estimate::{Estimate, ServiceWork};
 pub use event::{Event, Watcher};
 pub use job::Job;
+pub use later::{collect, submit};
 pub use lifecycle::{ChangeCounts, delete, promote};
 pub use memory::peak_memory;
 pub use ordered::{Results, in_order};

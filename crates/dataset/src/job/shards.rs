@@ -191,6 +191,26 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
+    let Work { manifest, base, documents, mut parts, to_embed, other_files } = work(job, out, embedder, stop)?;
+    share_out(&mut parts, shards);
+    let estimate = estimate(job, embedder, &to_embed, stop)?;
+    let deny_truncation = job.deny_truncation;
+    Ok(Plan { documents, estimate, shards, parts, manifest, base, deny_truncation, other_files })
+}
+
+/// The work of a run.
+pub(super) struct Work {
+    manifest: Manifest,
+    base: Option<String>,
+    documents: DocumentChanges,
+    parts: Vec<PlannedPart>,
+    /// Documents whose chunks have no vectors in the dataset.
+    pub(super) to_embed: Vec<Source>,
+    other_files: OtherFiles,
+}
+
+/// Finds the work of a run. Writes nothing.
+pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &AtomicBool) -> Result<Work> {
     let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
     let dataset = Dataset::find(out)?;
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
@@ -215,12 +235,9 @@ pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, s
         let (inputs, documents, bytes) = (part.inputs.clone(), part.documents(), part.bytes());
         planned.push(PlannedPart { inputs, documents, bytes, shard: if is_there { None } else { Some(0) } });
     }
-    share_out(&mut planned, shards);
-    let estimate = estimate(job, embedder, &to_embed, stop)?;
     let base = dataset.as_ref().map(Dataset::id);
-    let deny_truncation = job.deny_truncation;
     let documents = comparison.finish(None);
-    Ok(Plan { documents, estimate, shards, parts: planned, manifest, base, deny_truncation, other_files })
+    Ok(Work { manifest, base, documents, parts: planned, to_embed, other_files })
 }
 
 /// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.

@@ -26,4 +26,4 @@ pub use retry::{Pauses, Retry};
 #[cfg(feature = "client")]
 pub use retry::{again, passes};
 #[cfg(feature = "client")]
-pub use service::{Advice, Answered, Failure, KeyHeader, Service};
+pub use service::{Advice, Answered, KeyHeader, RequestFailure, Service};

@@ -64,7 +64,7 @@ pub struct Answered {
 
 /// A request without an answer.
 #[derive(Debug)]
-pub struct Failure {
+pub struct RequestFailure {
     /// The failure, in words.
     pub error: Error,
     /// Whether another request may have an answer.
@@ -75,13 +75,13 @@ pub struct Failure {
     pub said: String,
 }
 
-impl From<Error> for Failure {
+impl From<Error> for RequestFailure {
     fn from(error: Error) -> Self {
         Self { error, retry: Retry::Never, status: None, said: String::new() }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
@@ -111,21 +111,35 @@ impl Service {
     /// at `until`.
     ///
     /// # Errors
-    /// [`Failure`] if there is no answer in time, or a refusal.
-    pub fn post(&self, path: &str, body: String, until: Instant, most: u64) -> Result<Answered, Failure> {
-        let request = self.http.post(self.url(path)).header("content-type", "application/json").body(body);
-        self.send(request, until, most)
+    /// [`RequestFailure`] if there is no answer in time, or a refusal.
+    pub fn post(&self, path: &str, body: String, until: Instant, most: u64) -> Result<Answered, RequestFailure> {
+        self.send_as("application/json", path, body, until, most)
+    }
+
+    /// Sends a text of another type, like [`post`](Self::post).
+    ///
+    /// # Errors
+    /// Those of [`post`](Self::post).
+    pub fn send_as(
+        &self,
+        content_type: &str,
+        path: &str,
+        body: String,
+        until: Instant,
+        most: u64,
+    ) -> Result<Answered, RequestFailure> {
+        self.send(self.http.post(self.url(path)).header("content-type", content_type).body(body), until, most)
     }
 
     /// Asks for a path below the endpoint, like [`post`](Self::post).
     ///
     /// # Errors
     /// Those of [`post`](Self::post).
-    pub fn get(&self, path: &str, until: Instant, most: u64) -> Result<Answered, Failure> {
+    pub fn get(&self, path: &str, until: Instant, most: u64) -> Result<Answered, RequestFailure> {
         self.send(self.http.get(self.url(path)), until, most)
     }
 
-    fn send(&self, request: RequestBuilder, until: Instant, most: u64) -> Result<Answered, Failure> {
+    fn send(&self, request: RequestBuilder, until: Instant, most: u64) -> Result<Answered, RequestFailure> {
         // The timeout of a client limits each read; that of a request, all of it.
         let request = request.timeout(until.saturating_duration_since(Instant::now()));
         let request = match (&self.key, self.header) {
@@ -155,7 +169,7 @@ impl Service {
             Retry::After(least) => Retry::After(least.max(asked_pause(&body)).min(LONGEST_PAUSE)),
             Retry::Never => Retry::Never,
         };
-        Err(Failure { error, retry, status: Some(status.as_u16()), said })
+        Err(RequestFailure { error, retry, status: Some(status.as_u16()), said })
     }
 
     /// Returns the endpoint's URL with more of a path. A key takes precedence over credentials in the URL.
@@ -165,12 +179,16 @@ impl Service {
             url = without_credentials(url);
         }
         url.set_fragment(None);
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         let path = format!("{}/{path}", url.path().trim_end_matches('/'));
         url.set_path(&path);
+        if query.is_some() {
+            url.set_query(query);
+        }
         url
     }
 
-    fn body(&self, response: Response, most: u64) -> Result<String, Failure> {
+    fn body(&self, response: Response, most: u64) -> Result<String, RequestFailure> {
         let mut bytes = Vec::new();
         let read = response.take(most + 1).read_to_end(&mut bytes);
         read.map_err(|error| {
@@ -182,7 +200,7 @@ impl Service {
                 return self.too_slow();
             }
             let error = self.error(format!("its answer ended early: {error}"), "try again");
-            Failure { retry: Retry::After(Duration::ZERO), ..error.into() }
+            RequestFailure { retry: Retry::After(Duration::ZERO), ..error.into() }
         })?;
         if bytes.len() as u64 > most {
             return Err(self.error(format!("its answer is over {most} bytes"), self.advice.form).into());
@@ -190,18 +208,18 @@ impl Service {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> Failure {
+    fn unreachable(&self, error: reqwest::Error) -> RequestFailure {
         if error.is_timeout() {
             return self.too_slow();
         }
         let help = "check that the endpoint is up, and its address";
         let error = self.error(format!("cannot be reached: {}", reason(error)), help);
-        Failure { retry: Retry::After(Duration::ZERO), ..error.into() }
+        RequestFailure { retry: Retry::After(Duration::ZERO), ..error.into() }
     }
 
-    fn too_slow(&self) -> Failure {
+    fn too_slow(&self) -> RequestFailure {
         let error = self.error("no answer in time".to_owned(), self.advice.slow);
-        Failure { retry: Retry::After(Duration::ZERO), ..error.into() }
+        RequestFailure { retry: Retry::After(Duration::ZERO), ..error.into() }
     }
 
     /// Returns the error for an answer that is not of the expected form.
@@ -215,7 +233,7 @@ impl Service {
     }
 
     /// Shortens a service's message to one line, without the key: some repeat the key that they refuse.
-    fn shown(&self, text: &str) -> String {
+    pub fn shown(&self, text: &str) -> String {
         let text = self.key.as_ref().map_or_else(|| text.to_owned(), |key| text.replace(key.text(), "…"));
         let line = chunkmill_text::document::on_one_line(&text);
         line.chars().take(MOST_SHOWN).collect()

@@ -1,27 +1,30 @@
 //! Requests to a service, as an embedder.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use blake3::Hasher;
+use blake3::{Hash, Hasher};
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_text::tokens::TokenCounter;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{self, Answer};
 use super::counter::Counter;
 use super::dialect::{self, About, Asked, Form};
-use super::facts::{Facts, FactsFile};
+use super::kept::KeptFile;
 use super::limits::{Limits, Permit};
 use super::settings::ServiceSettings;
 use crate::backend::{Dialect, Engine};
 use crate::embedder::{
-    Arrived, Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, Parallel, Reads, Role, ServiceModel,
+    Arrived, BatchApi, Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, Parallel, Reads, Role,
+    ServiceModel,
 };
-use crate::http::{Advice, ApiKey, Endpoint, Failure, Pauses, Service};
+use crate::http::{Advice, ApiKey, Endpoint, Pauses, RequestFailure, Service};
 use crate::kernel::Precision;
 
 /// What to do if a service fails.
@@ -59,22 +62,35 @@ const REFUSED_FIRST: usize = 4;
 const SPECIAL: u64 = 3;
 
 /// A model at a service.
-struct Remote {
-    info: ModelInfo,
-    settings: ServiceSettings,
-    form: &'static Form,
-    service: Service,
-    limits: Limits,
+pub(super) struct Remote {
+    pub(super) info: ModelInfo,
+    pub(super) settings: ServiceSettings,
+    pub(super) form: &'static Form,
+    pub(super) service: Service,
+    pub(super) limits: Limits,
+    /// Folder for what is kept between runs.
+    pub(super) folder: Option<PathBuf>,
     counter: Counter,
     is_exact: bool,
     /// Texts before documents and questions.
     prefixes: [String; 2],
     batch_texts: usize,
-    facts: FactsFile,
+    facts: Option<KeptFile>,
     /// Number of texts that were refused, until one is accepted.
     refused: AtomicUsize,
     has_accepted: AtomicBool,
     has_warned: AtomicBool,
+    /// Texts that were refused in a batch.
+    pub(super) refused_in_batch: Mutex<HashSet<Hash>>,
+}
+
+/// What is known of a model at a service from a first request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Facts {
+    /// Number of values of a vector.
+    dim: usize,
+    /// The model, as its answers name it.
+    model: Option<String>,
 }
 
 /// What a service did with a request.
@@ -162,11 +178,13 @@ pub(crate) fn load(
         counter,
         prefixes,
         batch_texts: settings.batch_texts.or(about.texts).unwrap_or(form.texts),
-        facts: FactsFile::new(folder, &identity),
+        facts: folder.map(|folder| KeptFile::new(folder, "service", &identity)),
+        folder: folder.map(Path::to_owned),
         settings,
         refused: AtomicUsize::new(0),
         has_accepted: AtomicBool::new(false),
         has_warned: AtomicBool::new(false),
+        refused_in_batch: Mutex::default(),
     };
     match (known, known_service) {
         (Some(known), Some(service)) => remote.is_known_as(known.dim, service.version.clone(), service.dimensions),
@@ -193,10 +211,11 @@ fn get(service: &Service, path: &str) -> Result<Option<Value>> {
 }
 
 /// Returns the JSON of an answer; `None` if the service has nothing there.
-fn optional(answered: Result<crate::http::Answered, Failure>) -> Result<Option<Value>> {
+fn optional(answered: Result<crate::http::Answered, RequestFailure>) -> Result<Option<Value>> {
     match answered {
         Ok(answered) => Ok(serde_json::from_str(&answered.body).ok()),
-        Err(Failure { status: Some(401 | 403), error, .. }) | Err(Failure { status: None, error, .. }) => Err(error),
+        Err(RequestFailure { status: Some(401 | 403), error, .. })
+        | Err(RequestFailure { status: None, error, .. }) => Err(error),
         Err(_) => Ok(None),
     }
 }
@@ -227,11 +246,16 @@ impl Remote {
 
     /// Finds out how long vectors are: from an earlier run, or with a first request.
     fn learn(&mut self) -> Result<()> {
-        let facts = match self.facts.read().filter(|facts| (1..=MAX_DIM).contains(&facts.dim)) {
+        let is_whole = |facts: &Facts| (1..=MAX_DIM).contains(&facts.dim);
+        // Damaged facts are asked for again.
+        let kept = self.facts.as_ref().and_then(|file| file.read().ok().flatten()).filter(is_whole);
+        let facts = match kept {
             Some(facts) => facts,
             None => {
                 let facts = self.ask_first()?;
-                self.facts.write(&facts);
+                if let Some(Err(error)) = self.facts.as_ref().map(|file| file.write(&facts)) {
+                    tracing::warn!("{error}; the next run asks the service once more");
+                }
                 facts
             }
         };
@@ -283,9 +307,9 @@ impl Remote {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).collect::<Result<Vec<_>>>()?;
         let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
-        let body = self.form.request(&Asked { model, role, texts: &texts, dimensions });
+        let body = self.form.request(&Asked { model, role, texts: &texts, dimensions }).to_string();
         let path = (self.form.path)(model);
-        let mut pauses = Pauses::new(FIRST_PAUSE, FACTOR, RETRIES);
+        let mut pauses = self.pauses();
         let mut second_tries = SECOND_TRIES;
         loop {
             let permit = self.limits.enter(tokens.iter().sum(), stop)?;
@@ -302,7 +326,7 @@ impl Remote {
                             }
                             None => crate::http::Retry::Never,
                         };
-                        Failure { retry, ..error.into() }
+                        RequestFailure { retry, ..error.into() }
                     }
                 },
                 Err(failure) => {
@@ -327,7 +351,20 @@ impl Remote {
         }
     }
 
-    fn most_bytes(&self, texts: usize) -> u64 {
+    /// Returns the body of a request for the vectors of texts, and their number of tokens.
+    pub(super) fn body(&self, role: Role, texts: &[&str]) -> Result<(Value, u64)> {
+        let texts: Vec<String> = texts.iter().map(|text| format!("{}{text}", self.prefix(role))).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).sum::<Result<u64>>()?;
+        let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
+        Ok((self.form.request(&Asked { model, role, texts: &texts, dimensions }), tokens))
+    }
+
+    pub(super) fn pauses(&self) -> Pauses {
+        Pauses::new(FIRST_PAUSE, FACTOR, RETRIES)
+    }
+
+    pub(super) fn most_bytes(&self, texts: usize) -> u64 {
         let dim = if self.info.dim == 0 { MAX_DIM } else { self.info.dim };
         texts as u64 * dim as u64 * BYTES_OF_VALUE + MOST_OTHER
     }
@@ -341,12 +378,12 @@ impl Remote {
     }
 
     /// Refuses an answer of another model than the recorded one.
-    fn check_version(&self, answer: &Answer) -> Result<()> {
+    pub(super) fn check_version(&self, answer: &Answer) -> Result<()> {
         let recorded = self.info.service.as_ref().and_then(|service| service.version.as_deref());
         let has_names = !matches!(self.form.dialect, Dialect::Tei | Dialect::Ollama);
         match (recorded, answer.model.as_deref()) {
             (Some(recorded), Some(now)) if has_names && recorded != now => {
-                self.facts.forget();
+                self.facts.iter().for_each(KeptFile::forget);
                 Err(self.service.error(
                     format!("answers with the model `{now}`, but the vectors so far are those of `{recorded}`"),
                     "index again: all texts are embedded with the model that it has now",
@@ -509,6 +546,10 @@ impl Embedder for Remote {
 
     fn counter(&self) -> &dyn TokenCounter {
         &self.counter
+    }
+
+    fn batch_api(&self) -> Option<&dyn BatchApi> {
+        Some(self)
     }
 
     fn batching(&self) -> Batching {

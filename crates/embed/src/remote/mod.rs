@@ -10,14 +10,17 @@
 //! | `dialect` | What does each service call things? |
 //! | `answer` | Which vectors are in an answer, and what is wrong with the others? |
 //! | `limits` | When may the next request be sent? |
-//! | `facts` | What is known of a model from earlier runs? |
+//! | `kept` | What is remembered between runs? |
 //! | `counter` | How many tokens does the service read of a text? |
 //! | `embedder` | How do requests become an embedder? Without the feature `remote`, `absent` replaces it |
+//! | `batches` | Which texts does the service compute later? |
 
 mod settings;
 
 #[cfg(feature = "remote")]
 mod answer;
+#[cfg(feature = "remote")]
+mod batches;
 #[cfg(feature = "remote")]
 mod counter;
 #[cfg(feature = "remote")]
@@ -25,7 +28,7 @@ mod dialect;
 #[cfg_attr(not(feature = "remote"), path = "absent.rs")]
 mod embedder;
 #[cfg(feature = "remote")]
-mod facts;
+mod kept;
 #[cfg(feature = "remote")]
 mod limits;
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::http::{self, Advice, ApiKey, Failure, KeyHeader, Pauses, Service};
+use chunkmill_embed::http::{self, Advice, ApiKey, KeyHeader, Pauses, RequestFailure, Service};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ impl Client {
             let answered = self.service.post("chat/completions", body.clone(), until, MOST_BYTES)?;
             Ok(self.read(&answered.body)?)
         };
-        http::again(pauses, |failure: &Failure| failure.retry, attempt).map_err(|failure| failure.error)
+        http::again(pauses, |failure: &RequestFailure| failure.retry, attempt).map_err(|failure| failure.error)
     }
 
     fn read(&self, body: &str) -> Result<Reply> {

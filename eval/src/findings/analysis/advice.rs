@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use chunkmill::embed::Engine;
 use chunkmill::value::count;
 
 use super::clusters::Clusters;
@@ -285,6 +286,12 @@ fn rerankers<'r>(report: &'r Report, verdict: &'r Verdict) -> impl Iterator<Item
 /// Returns what a reader must know before trusting the results.
 fn caveats(report: &Report) -> Vec<String> {
     let mut caveats = Vec::new();
+    if report.cells.iter().any(|cell| cell.engine.starts_with(Engine::Remote.name())) {
+        caveats.push(
+            "Vectors came from a web service: times are those of its network and of the cache, not of this machine."
+                .to_owned(),
+        );
+    }
     // A moved reference is scored at its new place.
     let fits = |state: &str| matches!(state, "valid" | "moved");
     let states = &report.labels.states;
