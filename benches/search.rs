@@ -137,6 +137,7 @@ impl Directions {
             arithmetic: String::new(),
             query: None,
             sparse: Some(sparse.clone()),
+            service: None,
         };
         Self(info, Tokens(sparse))
     }

@@ -657,20 +657,13 @@ impl Options {
             let wrong = |problem| Error::setting(origin, problem, "name a folder that exists, or a hub id");
             name.map(|name| name.parse::<ModelRef>().map_err(wrong)).transpose()
         };
-        if let Some(id) = self.corpus.id_column.as_ref().filter(|_| self.corpus.text_column.is_none()) {
-            return Err(Error::setting(
-                "id-column",
-                format!("`{id}` names rows only with --text-column"),
-                "name the column with the texts: --text-column NAME",
-            ));
-        }
+        let rows = self.corpus.rows()?;
         let engine = self.embedding.embedder.unwrap_or_default();
         let is_remote = engine == Engine::Remote;
         let dimensions = self.embedding.dimensions.map(NonZeroUsize::get);
         let service = self.service.resolve(is_remote, self.embedding.model.as_deref(), dimensions)?;
         let here = |name: Option<String>| name.filter(|_| !is_remote);
         let service_query_model = self.embedding.query_model.clone().filter(|_| is_remote);
-        let rows = self.corpus.text_column.map(|text| RowColumns { text, id: self.corpus.id_column });
         Ok(Config {
             filter: Filter::new(
                 &self.corpus.include.unwrap_or_default().0,
@@ -839,7 +832,7 @@ impl Config {
         let ModelInfo { dim, ref query, .. } = manifest.model;
         if let Some(recorded) = &manifest.model.service {
             let service = self.service_of(&manifest.model, &recorded.endpoint)?;
-            return self.checked(self.connect(&service, Some(&manifest.model))?, manifest);
+            return checked(self.connect(&service, Some(&manifest.model))?, manifest);
         }
         let backend = |engine, precision| Backend {
             engine,
@@ -862,7 +855,7 @@ impl Config {
                 embed::load_pair(documents, &model, backend(query.engine, query.precision), &query_model)?
             }
         };
-        self.checked(embedder, manifest)
+        checked(embedder, manifest)
     }
 
     /// Returns how to call the service that made a dataset's vectors. The dataset does not decide where questions and the key
@@ -874,38 +867,6 @@ impl Config {
             help: format!("--endpoint {recorded}, or search with --mode keyword"),
         })?;
         Ok(ServiceSettings { model: model.id.clone(), ..named })
-    }
-
-    /// Returns the embedder if it is that of a dataset.
-    fn checked(&self, embedder: Box<dyn Embedder>, manifest: &Manifest) -> Result<Box<dyn Embedder>> {
-        let (info, query) = (embedder.info(), &manifest.model.query);
-        let at = |model: &ModelInfo| match &model.service {
-            Some(service) => format!(" at {}", service.endpoint),
-            None => String::new(),
-        };
-        let problem = if info.fingerprint != manifest.model.fingerprint {
-            format!(
-                "{} is not the model of the dataset ({}{}, fingerprint {}); its own fingerprint is {}",
-                at(info).trim_start(),
-                manifest.model.id,
-                at(&manifest.model),
-                manifest.model.fingerprint,
-                info.fingerprint
-            )
-        } else if info.query != *query {
-            let name = |query: &Option<QueryModel>| match query {
-                None => "itself".to_owned(),
-                Some(query) => format!("{} ({})", query.id.as_ref().unwrap_or(&info.id), query.fingerprint),
-            };
-            format!("its queries would be read by {}, but the dataset expects {}", name(&info.query), name(query))
-        } else {
-            return Ok(embedder);
-        };
-        Err(Error::Model {
-            model: info.id.clone(),
-            problem,
-            help: "use the same model, search with --mode keyword, or index again".to_owned(),
-        })
     }
 
     /// Returns a query for `k` chunks, without its vector and filters. Lists are read at least `k` deep unless a
@@ -953,6 +914,33 @@ impl Config {
     }
 }
 
+/// Returns the embedder if it is that of a dataset.
+fn checked(embedder: Box<dyn Embedder>, manifest: &Manifest) -> Result<Box<dyn Embedder>> {
+    let (info, query) = (embedder.info(), &manifest.model.query);
+    let at = |model: &ModelInfo| model.service.as_ref().map(|service| format!("at {}", service.endpoint));
+    let problem = if info.fingerprint != manifest.model.fingerprint {
+        let [here, there] = [at(info).map(|at| at + " "), at(&manifest.model).map(|at| format!(" {at}"))];
+        let [here, there] = [here, there].map(Option::unwrap_or_default);
+        format!(
+            "{here}is not the model of the dataset ({}{there}, fingerprint {}); its own fingerprint is {}",
+            manifest.model.id, manifest.model.fingerprint, info.fingerprint
+        )
+    } else if info.query != *query {
+        let name = |query: &Option<QueryModel>| match query {
+            None => "itself".to_owned(),
+            Some(query) => format!("{} ({})", query.id.as_ref().unwrap_or(&info.id), query.fingerprint),
+        };
+        format!("its queries would be read by {}, but the dataset expects {}", name(&info.query), name(query))
+    } else {
+        return Ok(embedder);
+    };
+    Err(Error::Model {
+        model: info.id.clone(),
+        problem,
+        help: "use the same model, search with --mode keyword, or index again".to_owned(),
+    })
+}
+
 /// Returns the model that a dataset records as its own.
 fn recorded(model: &ModelInfo) -> Result<ModelRef> {
     recorded_as(&model.id, model.revision.as_deref(), model.engine, "model")
@@ -974,6 +962,20 @@ fn recorded_as(id: &str, revision: Option<&str>, engine: Engine, flag: &str) -> 
 /// Returns the key of a service, which is in the variable `CHUNKMILL_<name>`, if it is set.
 pub(crate) fn api_key(name: &str) -> Result<Option<ApiKey>> {
     Ok(variable::<String>(name)?.and_then(|key| ApiKey::new(&key)))
+}
+
+impl CorpusOptions {
+    /// Returns the columns of tables whose rows are documents, if there are any.
+    fn rows(&self) -> Result<Option<RowColumns>> {
+        match (self.text_column.clone(), self.id_column.clone()) {
+            (None, Some(id)) => Err(Error::setting(
+                "id-column",
+                format!("`{id}` names rows only with --text-column"),
+                "name the column with the texts: --text-column NAME",
+            )),
+            (text, id) => Ok(text.map(|text| RowColumns { text, id })),
+        }
+    }
 }
 
 impl ServiceOptions {

@@ -145,7 +145,7 @@ pub enum Error {
     Spent {
         /// The limit, as it was set.
         limit: String,
-        /// What was spent so far.
+        /// Tokens so far, and their price.
         spent: String,
     },
     /// A dataset that another process is writing to.

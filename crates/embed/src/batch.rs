@@ -77,6 +77,9 @@ struct UnknownText<'t> {
     tokens: usize,
 }
 
+/// The hash of a text, and its vector or the reason why the embedder refuses it.
+type ComputedText = (Hash, Result<Vec<f32>, String>);
+
 /// The vectors of a list of texts.
 #[derive(Debug, Default)]
 pub struct EmbeddingResult {
@@ -156,7 +159,7 @@ impl<'a> Batcher<'a> {
         }
     }
 
-    /// Embeds texts like [`embed`](Self::embed), but for those that the embedder refuses.
+    /// Embeds texts like [`embed`](Self::embed), except for those that the embedder refuses.
     ///
     /// # Errors
     /// The other errors of [`embed`](Self::embed).
@@ -220,32 +223,9 @@ impl<'a> Batcher<'a> {
         }
         unique.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| (&a.ids, a.text).cmp(&(&b.ids, b.text))));
         let tokens = |unknown: &UnknownText<'_>| unknown.tokens;
-        let batches = self.cut(&unique, tokens);
-        let is_paid = matches!(embedder.batching().parallel, Parallel::Requests(_));
-        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<(Hash, Result<Vec<f32>, String>)>> {
-            let inputs = batch.iter().map(|unknown| ModelInput { text: unknown.text, role, ids: &unknown.ids });
-            let mut computed = Vec::with_capacity(batch.len());
-            embedder.embed_each(&inputs.collect::<Vec<_>>(), stop, &mut |arrived| {
-                let arrived = arrived.into_iter().map(|(at, vector)| (batch[at].hash, vector));
-                let from = computed.len();
-                computed.extend(arrived);
-                let vectors = computed[from..].iter();
-                let vectors = vectors.filter_map(|(hash, vector)| Some((*hash, vector.as_deref().ok()?)));
-                match &self.cache {
-                    None => Ok(()),
-                    Some((cache, space)) if is_paid => cache.keep(space, vectors),
-                    Some((cache, space)) => {
-                        cache.put(space, vectors);
-                        Ok(())
-                    }
-                }
-            })?;
-            progress(batch.len(), batch.iter().map(tokens).sum());
-            Ok(computed)
-        };
-        let computed = self.run(&batches, run)?;
+        let computed = self.compute(&unique, role, stop, progress)?;
         let mut refused_texts: HashMap<Hash, String> = HashMap::new();
-        for (hash, vector) in computed.into_iter().flatten() {
+        for (hash, vector) in computed {
             let vector = vector.unwrap_or_else(|said| {
                 refused_texts.insert(hash, said);
                 vec![0.0; dim]
@@ -287,6 +267,41 @@ impl<'a> Batcher<'a> {
             self.tokenized.clear();
         }
         Ok(result)
+    }
+
+    /// Computes texts, sorted by length, and puts each vector into the cache as soon as it is there.
+    fn compute(
+        &self,
+        unique: &[UnknownText<'_>],
+        role: Role,
+        stop: &AtomicBool,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Vec<ComputedText>> {
+        let embedder = self.embedder;
+        let batches = self.cut(unique, |unknown| unknown.tokens);
+        let is_paid = matches!(embedder.batching().parallel, Parallel::Requests(_));
+        let run = |batch: &&[UnknownText<'_>]| -> Result<Vec<ComputedText>> {
+            let inputs = batch.iter().map(|unknown| ModelInput { text: unknown.text, role, ids: &unknown.ids });
+            let mut computed = Vec::with_capacity(batch.len());
+            embedder.embed_each(&inputs.collect::<Vec<_>>(), stop, &mut |arrived| {
+                let arrived = arrived.into_iter().map(|(at, vector)| (batch[at].hash, vector));
+                let from = computed.len();
+                computed.extend(arrived);
+                let vectors = computed[from..].iter();
+                let vectors = vectors.filter_map(|(hash, vector)| Some((*hash, vector.as_deref().ok()?)));
+                match &self.cache {
+                    None => Ok(()),
+                    Some((cache, space)) if is_paid => cache.keep(space, vectors),
+                    Some((cache, space)) => {
+                        cache.put(space, vectors);
+                        Ok(())
+                    }
+                }
+            })?;
+            progress(batch.len(), batch.iter().map(|unknown| unknown.tokens).sum());
+            Ok(computed)
+        };
+        Ok(self.run(&batches, run)?.into_iter().flatten().collect())
     }
 
     /// Embeds every text, without looking for known vectors.

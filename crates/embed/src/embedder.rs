@@ -132,8 +132,8 @@ pub type KeepVectors<'a> = &'a mut dyn FnMut(Vec<(Hash, Vec<f32>)>) -> Result<()
 
 /// Texts that a service computes later, at a lower price.
 pub trait BatchApi: Send + Sync {
-    /// Hands texts over, each with its hash, and returns how many: not those that were refused in a batch before. What was
-    /// handed over is remembered, whatever ends this process.
+    /// Hands texts over, each with its hash, and returns how many: not those that were refused in a batch before. They
+    /// are remembered, whatever ends this process.
     ///
     /// # Errors
     /// [`Error::Service`], and [`Error::Setting`] if the service has no batches, or there is no cache for the vectors.
@@ -146,7 +146,7 @@ pub trait BatchApi: Send + Sync {
     fn collect(&self, keep: KeepVectors<'_>) -> Result<BatchProgress>;
 }
 
-/// What became of the texts that were handed over for later.
+/// The state of the texts that were handed over for later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct BatchProgress {
     /// Number of texts whose vectors have come now.
@@ -208,7 +208,7 @@ pub enum Parallel {
     One,
     /// One on each core.
     Cores,
-    /// This many: a service computes them, and each is paid for. What it answers is kept at once.
+    /// This many: a service computes them, and each is paid for. Its answers are kept at once.
     Requests(usize),
 }
 
@@ -275,7 +275,7 @@ pub struct ServiceModel {
     pub dialect: Dialect,
     /// Version of the model, as far as the service tells it.
     pub version: Option<String>,
-    /// What counted the tokens of its texts.
+    /// Tokenizer that counted its texts.
     pub tokenizer: String,
     /// Number of values that it was asked for, if not all.
     pub dimensions: Option<usize>,

@@ -75,7 +75,7 @@ struct PlanFile {
     corpus: Vec<String>,
     /// All settings, from every source.
     options: Options,
-    /// What a service will be paid for the plan, by `--price`.
+    /// Money for the service, by `--price`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cost: Option<Money>,
     #[serde(flatten)]

@@ -46,12 +46,12 @@ pub struct Estimate {
     /// Seconds with a static model, which is a table of vectors; 0 in plans of versions without this field.
     #[serde(default)]
     pub seconds_static: f64,
-    /// What a service will be asked for; `None` if the model is here.
+    /// Work for a service; `None` if the model is here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceWork>,
 }
 
-/// What a service will be asked for: counted, not estimated, because it is paid for.
+/// Work for a service: counted, not estimated, because it is paid for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceWork {
     /// Number of distinct texts that are not in the cache.
@@ -127,13 +127,16 @@ fn of_service(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &A
     each_unknown(job, embedder, documents, stop, &mut |_| Ok(()))
 }
 
+/// Receives texts with their hashes.
+pub(super) type TextReceiver<'a> = &'a mut dyn FnMut(Vec<(Hash, &str)>) -> Result<()>;
+
 /// Passes on the texts that a service will be asked for, each with its hash, and counts them.
 pub(super) fn each_unknown(
     job: &Job,
     embedder: &dyn Embedder,
     documents: &[Source],
     stop: &AtomicBool,
-    found: &mut dyn FnMut(Vec<(Hash, &str)>) -> Result<()>,
+    found: TextReceiver<'_>,
 ) -> Result<Estimate> {
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };

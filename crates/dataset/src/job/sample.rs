@@ -93,8 +93,8 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
         }
     }
     let texts: Vec<String> = sampled.iter().map(|chunk| chunk.text.clone()).collect();
-    let embedded = Batcher::new(embedder, None).embed(&texts, Role::Document, stop, &|_, _| ())?;
-    let again = embedded.vectors.chunks(embedder.info().dim);
+    let computed = Batcher::new(embedder, None).embed(&texts, Role::Document, stop, &|_, _| ())?;
+    let again = computed.vectors.chunks(embedder.info().dim);
     let mut cosines: Vec<(f64, &str)> =
         sampled.iter().zip(again).map(|(chunk, again)| (cosine(&chunk.vector, again), chunk.id.as_str())).collect();
     cosines.sort_by(|a, b| a.0.total_cmp(&b.0));

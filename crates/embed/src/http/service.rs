@@ -21,7 +21,7 @@ const MOST_SHOWN: usize = 400;
 /// The longest pause that a service may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 
-/// What the users of a service should do if it fails.
+/// Advice for the users of a service if it fails.
 #[derive(Debug, Clone, Copy)]
 pub struct Advice {
     /// If it refuses the key.
@@ -53,7 +53,7 @@ pub struct Service {
     advice: Advice,
 }
 
-/// What a service answered with success.
+/// An answer of success.
 #[derive(Debug)]
 pub struct Answered {
     /// Its headers.
@@ -66,7 +66,7 @@ pub struct Answered {
 #[derive(Debug)]
 pub struct RequestFailure {
     /// The failure, in words.
-    pub error: Error,
+    pub error: Box<Error>,
     /// Whether another request may have an answer.
     pub retry: Retry,
     /// HTTP status of a refusal.
@@ -77,7 +77,7 @@ pub struct RequestFailure {
 
 impl From<Error> for RequestFailure {
     fn from(error: Error) -> Self {
-        Self { error, retry: Retry::Never, status: None, said: String::new() }
+        Self { error: Box::new(error), retry: Retry::Never, status: None, said: String::new() }
     }
 }
 
@@ -169,7 +169,7 @@ impl Service {
             Retry::After(least) => Retry::After(least.max(asked_pause(&body)).min(LONGEST_PAUSE)),
             Retry::Never => Retry::Never,
         };
-        Err(RequestFailure { error, retry, status: Some(status.as_u16()), said })
+        Err(RequestFailure { error: Box::new(error), retry, status: Some(status.as_u16()), said })
     }
 
     /// Returns the endpoint's URL with more of a path. A key takes precedence over credentials in the URL.

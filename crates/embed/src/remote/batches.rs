@@ -1,7 +1,7 @@
 //! Texts that a service computes later, for half the price: OpenAI's batches. A batch is a file of requests, one for each
 //! text, whose `custom_id` is the text's hash, so an answer finds its text in any order.
 //!
-//! What is under way is in a file next to the cache of vectors, because that is where the vectors go. The file names an
+//! Open batches are in a file next to the cache of vectors, because that is where their vectors go. The file names an
 //! uploaded list before its batch is made: a run that is killed in between finds the batch in the list of the service, and no
 //! batch is made twice.
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::answer;
-use super::embedder::Remote;
+use super::embedder::{Remote, pauses};
 use super::kept::KeptFile;
 use crate::backend::Dialect;
 use crate::embedder::{BatchApi, BatchProgress, KeepVectors, Role};
@@ -81,19 +81,19 @@ struct LineResponse {
     body: Value,
 }
 
+/// Sends a request, and again while it fails for now.
+fn ask(send: impl FnMut() -> Result<Answered, RequestFailure>) -> Result<Answered> {
+    crate::http::again(pauses(), |failure: &RequestFailure| failure.retry, send).map_err(|failure| *failure.error)
+}
+
 impl Remote {
     /// Returns the file of the batches under way.
     fn batches(&self) -> Option<KeptFile> {
         Some(KeptFile::new(self.folder.as_deref()?, "batches", &self.info.fingerprint))
     }
 
-    fn ask(&self, send: impl FnMut() -> Result<Answered, RequestFailure>) -> Result<Answered> {
-        let pauses = self.pauses();
-        crate::http::again(pauses, |failure: &RequestFailure| failure.retry, send).map_err(|failure| failure.error)
-    }
-
     fn fetch(&self, path: &str, most: u64) -> Result<Answered> {
-        self.ask(|| self.service.get(path, Instant::now() + self.settings.timeout, most))
+        ask(|| self.service.get(path, Instant::now() + self.settings.timeout, most))
     }
 
     fn parsed<T: for<'d> Deserialize<'d>>(&self, answered: &Answered) -> Result<T> {
@@ -114,21 +114,21 @@ impl Remote {
              {lines}\r\n--{mark}--\r\n"
         );
         let kind = format!("multipart/form-data; boundary={mark}");
-        let answered = self.ask(|| {
+        let answered = ask(|| {
             let until = Instant::now() + self.settings.timeout;
             self.service.send_as(&kind, "files", body.clone(), until, MOST_ABOUT)
         })?;
         Ok(self.parsed::<Uploaded>(&answered)?.id)
     }
 
-    /// Makes the batch of an uploaded list and returns its id. A batch that was made already is found, not made again.
+    /// Makes the batch of an uploaded list and returns its id. A batch that was made already is found, and there is no second one.
     fn make(&self, file: &str) -> Result<String> {
         #[derive(Deserialize)]
         struct Listed {
             data: Vec<BatchStatus>,
         }
         let body = json!({"input_file_id": file, "endpoint": PATH, "completion_window": "24h"}).to_string();
-        let mut pauses = self.pauses();
+        let mut pauses = pauses();
         loop {
             let listed: Listed = self.parsed(&self.fetch(&format!("batches?limit={LISTED}"), MOST_ABOUT)?)?;
             if let Some(batch) = listed.data.into_iter().find(|batch| batch.input_file_id == file) {
@@ -139,7 +139,7 @@ impl Remote {
                 Ok(answered) => return Ok(self.parsed::<BatchStatus>(&answered)?.id),
                 Err(failure) => match pauses.after(failure.retry) {
                     Some(pause) => std::thread::sleep(pause),
-                    None => return Err(failure.error),
+                    None => return Err(*failure.error),
                 },
             }
         }
@@ -217,7 +217,7 @@ impl BatchApi for Remote {
         let file = self.batches().ok_or_else(missing)?;
         let mut open: Vec<OpenBatch> = file.read()?.unwrap_or_default();
         let mut made = 0;
-        // What was refused in a batch will be again; sent alone, it is quarantined with the service's words.
+        // A text that was refused in a batch will be again; sent alone, it is quarantined with the service's words.
         let refused = std::mem::take(&mut *self.refused_in_batch.lock().unwrap_or_else(PoisonError::into_inner));
         let texts: Vec<&(Hash, String)> = texts.iter().filter(|(hash, _)| !refused.contains(hash)).collect();
         let mut rest = texts.as_slice();

@@ -175,9 +175,8 @@ static FORMS: [Form; 8] = [
         vector: Some("values"),
         used: &[],
         // The second generation reads the task from the text.
-        prefixes: |model| match has_gemini_tasks(model) {
-            true => ["", ""],
-            false => ["title: none | text: ", "task: search result | query: "],
+        prefixes: |model| {
+            if has_gemini_tasks(model) { ["", ""] } else { ["title: none | text: ", "task: search result | query: "] }
         },
         ..OPENAI
     },
@@ -234,7 +233,7 @@ impl Form {
     }
 }
 
-/// What a service says of itself and its model, without charge.
+/// The facts that a service tells of itself and its model, without charge.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct About {
     /// The version of the model.

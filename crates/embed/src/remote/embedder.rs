@@ -27,7 +27,7 @@ use crate::embedder::{
 use crate::http::{Advice, ApiKey, Endpoint, Pauses, RequestFailure, Service};
 use crate::kernel::Precision;
 
-/// What to do if a service fails.
+/// Advice if a service fails.
 const ADVICE: Advice = Advice {
     key: "set CHUNKMILL_API_KEY to a key that the endpoint accepts",
     busy: "lower --requests, or set the limits that it has: --requests-per-minute, --tokens-per-minute",
@@ -84,7 +84,7 @@ pub(super) struct Remote {
     pub(super) refused_in_batch: Mutex<HashSet<Hash>>,
 }
 
-/// What is known of a model at a service from a first request.
+/// The facts about a model at a service that a first request shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Facts {
     /// Number of values of a vector.
@@ -93,7 +93,7 @@ struct Facts {
     model: Option<String>,
 }
 
-/// What a service did with a request.
+/// The outcome of a request.
 enum Outcome {
     Answered(Answer, Vec<u64>),
     /// It refuses the request, with its words.
@@ -113,12 +113,11 @@ pub(crate) fn load(
     if let Some(known) = known_service.filter(|_| settings.dialect == Dialect::Auto) {
         settings.dialect = known.dialect;
     }
-    let form = match Form::of(settings.dialect, &host) {
-        Some(form) => form,
-        None => {
-            let asking = Service::new(root(&settings.endpoint), key.clone(), OPENAI_KEY, ADVICE)?;
-            dialect::ask(&host, &|path| get(&asking, path))?
-        }
+    let form = if let Some(form) = Form::of(settings.dialect, &host) {
+        form
+    } else {
+        let asking = Service::new(root(&settings.endpoint), key.clone(), OPENAI_KEY, ADVICE)?;
+        dialect::ask(&host, &|path| get(&asking, path))?
     };
     let endpoint = if form.drops_version { root(&settings.endpoint) } else { settings.endpoint.clone() };
     let service = Service::new(endpoint, key, form.header, ADVICE)?;
@@ -201,6 +200,11 @@ pub(crate) fn load_counter(settings: &ServiceSettings) -> Result<Box<dyn TokenCo
 /// The header for the key of a service that is not known yet.
 const OPENAI_KEY: crate::http::KeyHeader = crate::http::KeyHeader::Bearer;
 
+/// Returns the pauses after failures that pass.
+pub(super) fn pauses() -> Pauses {
+    Pauses::new(FIRST_PAUSE, FACTOR, RETRIES)
+}
+
 /// Returns an endpoint without the version at the end of its path.
 fn root(endpoint: &Endpoint) -> Endpoint {
     endpoint.without("v1")
@@ -214,8 +218,7 @@ fn get(service: &Service, path: &str) -> Result<Option<Value>> {
 fn optional(answered: Result<crate::http::Answered, RequestFailure>) -> Result<Option<Value>> {
     match answered {
         Ok(answered) => Ok(serde_json::from_str(&answered.body).ok()),
-        Err(RequestFailure { status: Some(401 | 403), error, .. })
-        | Err(RequestFailure { status: None, error, .. }) => Err(error),
+        Err(RequestFailure { status: None | Some(401 | 403), error, .. }) => Err(*error),
         Err(_) => Ok(None),
     }
 }
@@ -241,7 +244,7 @@ impl Remote {
             }
         }
         self.settings.dimensions = dimensions;
-        self.info.fingerprint = hasher.finalize().to_hex()[..16].to_owned();
+        hasher.finalize().to_hex()[..16].clone_into(&mut self.info.fingerprint);
     }
 
     /// Finds out how long vectors are: from an earlier run, or with a first request.
@@ -249,16 +252,7 @@ impl Remote {
         let is_whole = |facts: &Facts| (1..=MAX_DIM).contains(&facts.dim);
         // Damaged facts are asked for again.
         let kept = self.facts.as_ref().and_then(|file| file.read().ok().flatten()).filter(is_whole);
-        let facts = match kept {
-            Some(facts) => facts,
-            None => {
-                let facts = self.ask_first()?;
-                if let Some(Err(error)) = self.facts.as_ref().map(|file| file.write(&facts)) {
-                    tracing::warn!("{error}; the next run asks the service once more");
-                }
-                facts
-            }
-        };
+        let facts = kept.map_or_else(|| self.ask_first(), Ok)?;
         if let Some(asked) = self.settings.dimensions.filter(|asked| *asked != facts.dim) {
             return Err(Error::setting(
                 "dimensions",
@@ -286,7 +280,13 @@ impl Remote {
             // All that are there are of one length.
             let vector = vectors.into_iter().reduce(Result::or);
             match vector.unwrap_or_else(|| Err("it answered with no vector".to_owned())) {
-                Ok(vector) => return Ok(Facts { dim: vector.len(), model }),
+                Ok(vector) => {
+                    let facts = Facts { dim: vector.len(), model };
+                    if let Some(Err(error)) = self.facts.as_ref().map(|file| file.write(&facts)) {
+                        tracing::warn!("{error}; the next run asks the service once more");
+                    }
+                    return Ok(facts);
+                }
                 Err(problem) if tries == 0 => return Err(self.service.error(problem, ADVICE.form)),
                 Err(_) => tries -= 1,
             }
@@ -309,7 +309,7 @@ impl Remote {
         let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
         let body = self.form.request(&Asked { model, role, texts: &texts, dimensions }).to_string();
         let path = (self.form.path)(model);
-        let mut pauses = self.pauses();
+        let mut pauses = pauses();
         let mut second_tries = SECOND_TRIES;
         loop {
             let permit = self.limits.enter(tokens.iter().sum(), stop)?;
@@ -339,7 +339,7 @@ impl Remote {
             }
             let Some(pause) = pauses.after(failure.retry) else {
                 self.limits.close(&failure.error);
-                return Err(failure.error);
+                return Err(*failure.error);
             };
             tracing::debug!("{failure}; trying again in {} ms", pause.as_millis());
             if failure.status.is_some() {
@@ -358,10 +358,6 @@ impl Remote {
         let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).sum::<Result<u64>>()?;
         let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
         Ok((self.form.request(&Asked { model, role, texts: &texts, dimensions }), tokens))
-    }
-
-    pub(super) fn pauses(&self) -> Pauses {
-        Pauses::new(FIRST_PAUSE, FACTOR, RETRIES)
     }
 
     pub(super) fn most_bytes(&self, texts: usize) -> u64 {

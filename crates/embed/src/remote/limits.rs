@@ -47,7 +47,8 @@ pub(super) struct Permit {
 impl Limits {
     pub(super) fn new(settings: &ServiceSettings) -> Self {
         let each = |per_minute: Option<usize>| {
-            per_minute.map_or(Duration::ZERO, |most| Duration::from_secs_f64(60.0 / most.max(1) as f64))
+            let most = per_minute.map(|most| u64::try_from(most.max(1)).unwrap_or(u64::MAX));
+            most.map_or(Duration::ZERO, |most| Duration::from_nanos(60_000_000_000 / most))
         };
         let buys = settings.max_cost.zip(settings.price).and_then(|(cost, price)| cost.buys(price));
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! What the user says of a service.
+//! The user's settings of a service.
 
 use std::fmt;
 use std::str::FromStr;

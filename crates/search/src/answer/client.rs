@@ -17,7 +17,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Largest number of bytes that are read from a response.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What to do if the endpoint fails.
+/// Advice if the endpoint fails.
 const ADVICE: Advice = Advice {
     key: "set CHUNKMILL_ANSWER_API_KEY to a key that the endpoint accepts",
     busy: "wait, or ask for less: --budget",
@@ -88,7 +88,7 @@ impl Client {
             let answered = self.service.post("chat/completions", body.clone(), until, MOST_BYTES)?;
             Ok(self.read(&answered.body)?)
         };
-        http::again(pauses, |failure: &RequestFailure| failure.retry, attempt).map_err(|failure| failure.error)
+        http::again(pauses, |failure: &RequestFailure| failure.retry, attempt).map_err(|failure| *failure.error)
     }
 
     fn read(&self, body: &str) -> Result<Reply> {
