@@ -92,8 +92,8 @@ class _Chunking(TypedDict, total=False):
 
 class _Embedding(TypedDict, total=False):
     model: str | os.PathLike[str] | None
-    """Model folder, or hub id with an optional revision [default: sentence-transformers/all-MiniLM-L6-v2; to search,
-    the dataset's own]."""
+    """Model folder, or hub id with an optional revision; with `--embedder remote`, the name that the service has for
+    it [default: sentence-transformers/all-MiniLM-L6-v2; to search, the dataset's own]."""
     query_model: str | os.PathLike[str] | None
     """A second model, for queries only. It must have been trained to match the first [default: the model; to search,
     the dataset's own]."""
@@ -102,9 +102,9 @@ class _Embedding(TypedDict, total=False):
     runs on the CPU [default: none; to search, the dataset's own]."""
     device: str | os.PathLike[str] | None
     """Where the model runs: cpu, cuda:N, metal [default: cpu]."""
-    embedder: Literal["auto", "cpu", "candle", "fake"] | None
-    """What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, or `fake` (a dry run
-    without a model) [default: auto]."""
+    embedder: Literal["auto", "cpu", "candle", "fake", "remote"] | None
+    """What runs the model: `auto` (`cpu` where it can), `cpu` (our own encoder), `candle`, `remote` (a web service,
+    see `--endpoint`), or `fake` (a dry run without a model) [default: auto]."""
     precision: Literal["auto", "f32", "f16", "bf16", "int8"] | None
     """Numeric precision of the model [default: auto; to search, the dataset's own]."""
     dimensions: int | None
@@ -115,7 +115,7 @@ class _Embedding(TypedDict, total=False):
     cpu_isa: Literal["portable", "neon", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-bf16", "amx"] | None
     """Instruction set to use, for comparisons [default: the best it has]."""
     batch_tokens: int | None
-    """Largest number of tokens in one batch [default: 384 for `cpu`, 2048 for `candle`]."""
+    """Largest number of tokens in one batch [default: 384 for `cpu`, 2048 for `candle`, 16384 for `remote`]."""
     deny_truncation: bool | None
     """Fail if the model would truncate a chunk [default: false]."""
     embedding_cache: str | os.PathLike[str] | None
@@ -123,6 +123,40 @@ class _Embedding(TypedDict, total=False):
     [default: auto]."""
     embedding_cache_size: int | None
     """Largest size of that cache on disk. The least recently used entries go first [default: 4294967296]."""
+
+
+class _Service(TypedDict, total=False):
+    endpoint: str | os.PathLike[str] | None
+    """Base URL of the service that computes vectors with `--embedder remote`. It receives every text. Its key comes
+    from the variable `CHUNKMILL_API_KEY` [default: none]."""
+    dialect: Literal["auto", "openai", "tei", "ollama", "cohere", "voyage", "jina", "gemini", "mistral"] | None
+    """Form of its requests. `auto` knows the hosts of the vendors, asks others whether they are TEI or Ollama, and
+    takes the rest for compatible with OpenAI [default: auto]."""
+    tokenizer: str | os.PathLike[str] | None
+    """Model whose tokenizer counts as the service does [default: cl100k_base, OpenAI's]."""
+    text_tokens: int | None
+    """Largest number of tokens that the service reads of a text. A longer one is cut there and flagged [default:
+    what the service or its documentation says]."""
+    document_prefix: str | os.PathLike[str] | None
+    """Text before each chunk, for models that need one [default: none, or that of the model's documentation]."""
+    query_prefix: str | os.PathLike[str] | None
+    """Text before each question [default: none, or that of the model's documentation]."""
+    requests: int | None
+    """Largest number of requests at a time [default: 4]."""
+    batch_texts: int | None
+    """Largest number of texts in a request [default: what the service or its documentation says, or 32]."""
+    requests_per_minute: int | None
+    """Largest number of requests in a minute [default: no limit]."""
+    tokens_per_minute: int | None
+    """Largest number of tokens in a minute [default: no limit]."""
+    request_timeout: int | None
+    """How long to wait for an answer [default: 60]."""
+    price: float | None
+    """Price of a million tokens, in any currency, for `plan` and `--max-cost` [default: none]."""
+    max_tokens: int | None
+    """Stop before this run has sent more tokens [default: no limit]."""
+    max_cost: float | None
+    """Stop before this run has cost more, by `--price` [default: no limit]."""
 
 
 class _Output(TypedDict, total=False):
