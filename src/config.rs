@@ -990,6 +990,11 @@ impl ServiceOptions {
         let Some(endpoint) = self.endpoint else {
             let help = "name it: --endpoint http://localhost:11434/v1, or `endpoint` in [service] of your own settings";
             let missing = || wrong("endpoint", "none is named for `--embedder remote`", help);
+            // Other tools call the size of a chunk so.
+            if self.max_tokens.is_some() && !is_remote {
+                let problem = "limits the tokens sent to a service, and none is named; did you mean `max`?";
+                return Err(wrong("max-tokens", problem, "--max N is the largest size of a chunk"));
+            }
             return if is_remote { Err(missing()) } else { Ok(None) };
         };
         let tokenizer = self.tokenizer.map(|name| name.parse::<ModelRef>()).transpose();

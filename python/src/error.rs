@@ -13,6 +13,7 @@ pub(crate) fn raised(error: &Error) -> PyErr {
         Error::Corpus { .. } | Error::Named { .. } => "CorpusError",
         Error::Io { .. } | Error::NoSpace { .. } => "StorageError",
         Error::Model { .. } | Error::Embed { .. } | Error::Truncated { .. } => "ModelError",
+        Error::Service { .. } | Error::Spent { .. } => "ServiceError",
         Error::Dataset { .. } => "DatasetError",
         Error::Locked { .. } | Error::Replaced { .. } => "LockedError",
         _ => "Error",

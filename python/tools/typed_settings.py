@@ -12,9 +12,9 @@ import chunkmill
 
 # The settings tables that each call accepts; see crates/base/src/setting.rs.
 CALLS = {
-    "Cutting": ["chunking", "corpus", "embedding", "output", ""],
-    "Encoding": ["embedding", ""],
-    "Searching": ["search", "embedding", ""],
+    "Cutting": ["chunking", "corpus", "embedding", "service", "output", ""],
+    "Encoding": ["embedding", "service", ""],
+    "Searching": ["search", "embedding", "service", ""],
     "Asking": ["search"],
 }
 TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": 'str | os.PathLike[str]', "array": "str | list[str]"}

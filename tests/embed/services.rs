@@ -418,6 +418,8 @@ fn an_endpoint_is_named_by_the_user_alone_and_with_a_reason() {
     let run =
         |args: &[&str]| finish(program(home.path()).args(["index", "docs", "-o", "out"]).args(args).output().unwrap());
     let endpoint = &["--endpoint", vendor.endpoint.as_str()][..];
+    let (code, _, err) = run(&["--max-tokens", "300"]);
+    assert!(code == 2 && err.contains("did you mean `max`?"), "{err}");
     let (code, _, err) = run(endpoint);
     assert!(code == 2 && err.contains("--embedder remote"), "{err}");
     let (code, _, err) = run(&["--embedder", "remote", "--model", "tiny"]);

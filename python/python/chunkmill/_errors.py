@@ -33,6 +33,10 @@ class ModelError(Error):
     """A model cannot be found, trusted, loaded or run."""
 
 
+class ServiceError(Error):
+    """A web service cannot be called, does not answer as it should, or would cost more than allowed."""
+
+
 class DatasetError(Error):
     """A dataset does not exist, or is not what it claims to be."""
 

@@ -174,6 +174,18 @@ class OtherFiles:
         return f"OtherFiles({_show.short(self.text)})"
 
 
+@dataclass(frozen=True)
+class ServiceWork:
+    """What a service would be asked for: counted, because it is paid for."""
+
+    texts: int
+    """Number of distinct texts that are not in the cache."""
+    tokens: int
+    texts_cached: int
+    """Number of distinct texts whose vectors are in the cache."""
+    requests: int
+
+
 @dataclass(frozen=True, repr=False)
 class Estimate:
     """The estimated work of a job, from a sample of the documents and a short trial of the model."""
@@ -191,9 +203,20 @@ class Estimate:
     """Time on this machine."""
     seconds_static: float
     """Time with a static model, which is a table of vectors."""
+    service: ServiceWork | None = None
+    """Work for a service; ``None`` if the model is here."""
+
+    @classmethod
+    def _of(cls, read: dict[str, Any]) -> Estimate:
+        service = read.pop("service", None)
+        return cls(**read, service=service and ServiceWork(**service))
 
     def __str__(self) -> str:
         """What is to be embedded, and how long it takes, in words."""
+        if self.service:
+            work = self.service
+            sent = f"{_show.count(work.texts, 'text')}, {_show.count(work.tokens, 'token')}"
+            return f"{_show.count(self.documents, 'document')} to embed, {sent} to send in {_show.count(work.requests, 'request')}"
         return f"{_show.count(self.documents, 'document')} to embed, {_show.count(self.chunks, 'chunk')}, about {self.seconds:.0f} s"
 
     def __repr__(self) -> str:
@@ -213,7 +236,7 @@ class Plan:
         read = json.loads(text)
         return cls(
             Changes._of(read["changes"]),  # pyright: ignore[reportPrivateUsage]
-            Estimate(**read["estimate"]),
+            Estimate._of(read["estimate"]),  # pyright: ignore[reportPrivateUsage]
             OtherFiles._of(read["other_files"], read["left_out"]),  # pyright: ignore[reportPrivateUsage]
         )
 

@@ -241,17 +241,17 @@ class _Run(TypedDict, total=False):
     [default: no limit]."""
 
 
-class CuttingSettings(_Chunking, _Corpus, _Embedding, _Output, _Run, total=False):
+class CuttingSettings(_Chunking, _Corpus, _Embedding, _Service, _Output, _Run, total=False):
     config: str | os.PathLike[str] | None
     """A settings file, over which the other arguments go."""
 
 
-class EncodingSettings(_Embedding, _Run, total=False):
+class EncodingSettings(_Embedding, _Service, _Run, total=False):
     config: str | os.PathLike[str] | None
     """A settings file, over which the other arguments go."""
 
 
-class SearchingSettings(_Search, _Embedding, _Run, total=False):
+class SearchingSettings(_Search, _Embedding, _Service, _Run, total=False):
     config: str | os.PathLike[str] | None
     """A settings file, over which the other arguments go."""
 
