@@ -131,7 +131,7 @@ check-cuda:
 
 # Checks that features alone (those of different crates together), and none, compile without warnings, and that the
 # program without features writes the same dataset, byte for byte.
-SETS_OF_FEATURES = none chunkmill/answer,chunkmill/candle,chunkmill/formats,chunkmill/jemalloc chunkmill/hub chunkmill/object-store
+SETS_OF_FEATURES = none chunkmill/answer,chunkmill/candle,chunkmill/formats,chunkmill/jemalloc chunkmill/hub chunkmill/object-store chunkmill/remote
 READERS = epub html mail asciidoc latex rst subtitles notebook office pdf rtf table
 SMALL = $(CARGO) run --quiet --release --bin chunkmill --no-default-features --
 features: export CHUNKMILL_EMBEDDING_CACHE = off

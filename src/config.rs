@@ -193,7 +193,7 @@ settings! {
         pub endpoint: Endpoint = "URL", Words("none"), Vectors;
         /// Form of its requests. `auto` knows the hosts of the vendors, asks others whether they are TEI or Ollama, and takes
         /// the rest for compatible with OpenAI.
-        pub dialect: Dialect = "NAME", Is("auto"), Nothing;
+        pub dialect: Dialect = "NAME", Is("auto"), Nothing unless "vectors, if only one of the dialects tells documents from questions";
         /// Model whose tokenizer counts as the service does.
         pub tokenizer: String = "FOLDER|HUB_ID[@REVISION]", Words("cl100k_base, OpenAI's"), Vectors unless "only of texts that are cut elsewhere, if the cache has the others";
         /// Largest number of tokens that the service reads of a text. A longer one is cut there and flagged.
@@ -775,7 +775,13 @@ impl Config {
         let documents = embed::load_service(service.clone(), api_key("API_KEY")?, folder, known)?;
         let recorded = known.and_then(|known| known.query.as_ref()?.id.as_ref());
         let Some(model) = self.service_query_model.as_ref().or(recorded) else { return Ok(documents) };
-        let queries = ServiceSettings { model: model.clone(), ..service.clone() };
+        let mut queries = ServiceSettings { model: model.clone(), ..service.clone() };
+        // Questions are asked as they were when the dataset was made.
+        if let Some(recorded) = known.and_then(|known| known.service.as_ref()) {
+            queries.dimensions = recorded.dimensions;
+            queries.document_prefix = Some(recorded.document_prefix.clone());
+            queries.query_prefix = Some(recorded.query_prefix.clone());
+        }
         embed::pair(documents, embed::load_service(queries, api_key("API_KEY")?, folder, None)?)
     }
 

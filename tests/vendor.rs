@@ -64,6 +64,8 @@ struct State {
     batches: Vec<Batch>,
     /// The answer to the next request for a batch is lost.
     loses_batch: bool,
+    /// Number of requests about the service that it has no time for.
+    busy: usize,
 }
 
 /// A batch: its file, its status, and the files with its answers.
@@ -143,6 +145,11 @@ impl Vendor {
     /// Loses its answer to the next request for a batch, which it makes.
     pub fn lose_batch(&self) {
         self.state().loses_batch = true;
+    }
+
+    /// Has no time for so many requests about itself.
+    pub fn busy(&self, requests: usize) {
+        self.state().busy = requests;
     }
 
     /// Returns the number of batches so far.
@@ -370,6 +377,13 @@ fn serve(stream: TcpStream, dialect: Dialect, state: &Mutex<State>, reads: &Mute
         return send(&stream, 401, "", &echo);
     }
     if let Some(about) = about(dialect, &request) {
+        let mut state = state.lock().unwrap();
+        if let Some(left) = state.busy.checked_sub(1) {
+            state.busy = left;
+            drop(state);
+            return send(&stream, 503, "", "{\"error\": \"busy\"}");
+        }
+        drop(state);
         return send(&stream, 200, "", &about.to_string());
     }
     if let Some(answered) = batches(&stream, state, &request).filter(|_| dialect == Dialect::OpenAi) {

@@ -255,8 +255,8 @@ fn a_service_that_refuses_every_text_fails_the_run_instead_of_the_documents() {
     vendor.take_requests();
     vendor.fail(vec![Fault::Status(400, "", "{\"error\": {\"message\": \"model retired\"}}"); 200]);
     let (code, _, err) = indexed(home.path(), &vendor, "out", &["--requests", "1"]);
-    assert!(code == 5 && err.contains("refuses every text so far: model retired"), "{err}");
-    assert!(vendor.take_requests().len() < 12, "it is not asked for every text");
+    assert!(code == 5 && err.contains("refuses every text now: model retired"), "{err}");
+    assert!(vendor.take_requests().len() < 14, "it is not asked for every text");
 }
 
 #[test]
@@ -597,4 +597,60 @@ fn shards_and_updates_give_the_dataset_of_one_run_and_send_each_text_once() {
     assert!((2..=5).contains(&sent.len()) && twice(&billed) == 0, "{sent:?}");
     assert_eq!(indexed(home.path(), &vendor, "fresh", &["--embedding-cache", "off"]).0, 0);
     assert!(tree(&home.path().join("out")) == tree(&home.path().join("fresh")));
+}
+
+#[test]
+fn bad_texts_are_told_from_a_service_that_takes_none() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(6));
+    assert_eq!(indexed(home.path(), &vendor, "out", &[]).0, 0);
+    // Nothing but bad texts is new.
+    for i in 0..9 {
+        put(home.path(), &format!("docs/bad{i}.md"), &format!("# Bad {i}\n\nThis has {POISON} in it.\n"));
+    }
+    let (code, summary, err) = indexed(home.path(), &vendor, "out", &[]);
+    assert_eq!((code, &summary["documents"], &summary["quarantined"]), (3, &6.into(), &9.into()), "{err}");
+    let before = tree(&home.path().join("out"));
+    // The model goes away while there is work.
+    for i in 0..9 {
+        put(home.path(), &format!("docs/good{i}.md"), &format!("# Good {i}\n\nThis is fine {i}.\n"));
+    }
+    vendor.fail(vec![Fault::Status(400, "", "{\"error\": {\"message\": \"model retired\"}}"); 200]);
+    let (code, _, err) = indexed(home.path(), &vendor, "out", &[]);
+    assert!(code == 5 && err.contains("refuses every text now: model retired"), "{err}");
+    assert!(tree(&home.path().join("out")) == before, "no document is quarantined for it");
+}
+
+#[test]
+fn what_a_service_says_of_itself_is_waited_for() {
+    for dialect in [Dialect::Tei, Dialect::Ollama] {
+        let (vendor, home) = (Vendor::start(dialect), home(3));
+        assert_eq!(indexed(home.path(), &vendor, "out", &[]).0, 0, "{dialect}");
+        let before = tree(&home.path().join("out"));
+        vendor.take_requests();
+        vendor.busy(2);
+        let endpoint = vendor.endpoint.clone();
+        let (code, _, err) = indexed(home.path(), &vendor, "out", &["--dialect", "auto", "--endpoint", &endpoint]);
+        assert_eq!((code, vendor.take_requests().len()), (0, 0), "{dialect}: {err}");
+        assert!(tree(&home.path().join("out")) == before, "{dialect}: it is the same model");
+    }
+}
+
+#[test]
+fn another_model_for_questions_is_asked_as_it_was_when_the_dataset_was_made() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(6));
+    let asked =
+        ["--query-model", "other", "--dimensions", "8", "--query-prefix", "query: ", "--document-prefix", "text: "];
+    let (code, _, err) = indexed(home.path(), &vendor, "out", &asked);
+    assert_eq!(code, 0, "{err}");
+    vendor.take_requests();
+    let mut command = program(home.path());
+    command.args(["search", "out", "own words", "--mode", "vector", "--endpoint", &vendor.endpoint, "--json"]);
+    let (code, _, err) = finish(command.env("CHUNKMILL_API_KEY", KEY).output().unwrap());
+    assert_eq!(code, 0, "{err}");
+    let requests = vendor.take_requests();
+    let last = requests.last().unwrap();
+    assert_eq!(
+        (&last["model"], &last["input"][0], &last["dimensions"]),
+        (&"other".into(), &"query: own words".into(), &8.into())
+    );
 }

@@ -348,7 +348,7 @@ pub enum Skip {
         limit: u64,
     },
     /// A document with a text that the embedding service refuses.
-    #[error("was refused by the embedding service: {said}")]
+    #[error("was refused by the embedding service: {said}; --fresh asks again")]
     Refused {
         /// The service's own words.
         said: String,

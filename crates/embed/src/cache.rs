@@ -12,7 +12,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
@@ -116,6 +116,8 @@ struct SharedState {
     /// `None` after a failure. Never locked while `pending` is.
     store: Mutex<Option<Store>>,
     told_of_damage: AtomicBool,
+    /// Number of times that the database failed.
+    failures: AtomicUsize,
 }
 
 /// Changes that have not been written yet.
@@ -150,6 +152,7 @@ impl Cache {
             wake: Condvar::new(),
             store: Mutex::new(Some(Store::open(folder, limit, false)?)),
             told_of_damage: AtomicBool::new(false),
+            failures: AtomicUsize::new(0),
         });
         let at_work = Arc::clone(&shared);
         let writer = thread::Builder::new().name("cache".to_owned()).spawn(move || at_work.write_now_and_then());
@@ -191,9 +194,12 @@ impl Cache {
     /// # Errors
     /// [`Error::Io`] if they cannot be written.
     pub fn keep<'v>(&self, space: &Space, vectors: impl Iterator<Item = (Hash, &'v [f32])>) -> Result<()> {
+        let failures = self.shared.failures.load(Ordering::SeqCst);
         self.put(space, vectors);
         self.shared.flush();
-        if lock(&self.shared.store).is_some() {
+        // Another thread may have taken them, and failed.
+        let is_open = lock(&self.shared.store).is_some();
+        if is_open && self.shared.failures.load(Ordering::SeqCst) == failures {
             return Ok(());
         }
         let problem =
@@ -270,6 +276,7 @@ impl SharedState {
             Ok(done) => return Some(done),
             Err(error) => error,
         };
+        self.failures.fetch_add(1, Ordering::SeqCst);
         // Close it first; a database in use cannot be renamed.
         *guard = None;
         let path = self.folder.join(FILE);

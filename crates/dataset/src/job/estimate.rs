@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::job::Job;
 use super::prepare::Recipe;
 use crate::corpus::{self, FetchedDocument, Source};
+use crate::dataset::file_of;
 
 /// Bytes of documents that are read at a time.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -143,7 +144,10 @@ pub(super) fn each_unknown(
     let started = Instant::now();
     let mut survey = Survey::new(embedder, job.batch_tokens, job.cache.as_deref());
     let mut estimate = Estimate { documents: documents.len() as u64, ..Estimate::default() };
-    for sources in corpus::blocks(documents, BLOCK_BYTES) {
+    // As they are embedded: part by part.
+    let part = |source: &Source| file_of(&source.origin.doc_id, job.output.files);
+    let parts = documents.chunk_by(|a, b| part(a) == part(b));
+    for sources in parts.flat_map(|part| corpus::blocks(part, BLOCK_BYTES)) {
         let prepare = |source: FetchedDocument| {
             if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { recipe.prepare(source) }
         };

@@ -73,11 +73,13 @@ pub struct RequestFailure {
     pub status: Option<u16>,
     /// The service's own words, on one line, without the key.
     pub said: String,
+    /// Whether the service may have done the work, although its answer did not come whole.
+    pub may_cost: bool,
 }
 
 impl From<Error> for RequestFailure {
     fn from(error: Error) -> Self {
-        Self { error: Box::new(error), retry: Retry::Never, status: None, said: String::new() }
+        Self { error: Box::new(error), retry: Retry::Never, status: None, said: String::new(), may_cost: true }
     }
 }
 
@@ -166,10 +168,11 @@ impl Service {
         let retry = match retry {
             // Waiting does not fill an account.
             Retry::After(_) if body.contains("insufficient_quota") => Retry::Never,
-            Retry::After(least) => Retry::After(least.max(asked_pause(&body)).min(LONGEST_PAUSE)),
+            Retry::After(_) if asked_pause(&body) > LONGEST_PAUSE => Retry::Never,
+            Retry::After(least) => Retry::After(least.max(asked_pause(&body))),
             Retry::Never => Retry::Never,
         };
-        Err(RequestFailure { error: Box::new(error), retry, status: Some(status.as_u16()), said })
+        Err(RequestFailure { error: Box::new(error), retry, status: Some(status.as_u16()), said, may_cost: false })
     }
 
     /// Returns the endpoint's URL with more of a path. A key takes precedence over credentials in the URL.
@@ -213,8 +216,9 @@ impl Service {
             return self.too_slow();
         }
         let help = "check that the endpoint is up, and its address";
+        let may_cost = !error.is_connect();
         let error = self.error(format!("cannot be reached: {}", reason(error)), help);
-        RequestFailure { retry: Retry::After(Duration::ZERO), ..error.into() }
+        RequestFailure { retry: Retry::After(Duration::ZERO), may_cost, ..error.into() }
     }
 
     fn too_slow(&self) -> RequestFailure {
@@ -256,5 +260,5 @@ fn asked_pause(body: &str) -> Duration {
     let details = parsed.as_ref().and_then(|value| value.pointer("/error/details")?.as_array());
     let delays = details.into_iter().flatten().filter_map(|detail| detail.get("retryDelay")?.as_str());
     let seconds = delays.filter_map(|delay| delay.strip_suffix('s')?.parse().ok());
-    seconds.map(Duration::from_secs_f64).max().unwrap_or_default()
+    seconds.filter_map(|seconds| Duration::try_from_secs_f64(seconds).ok()).max().unwrap_or_default()
 }

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use chunkmill_base::value::count;
+use regex::Regex;
 use serde_json::Value;
 
 use super::dialect::Form;
@@ -44,7 +45,8 @@ pub(super) fn read(form: &Form, body: &str, texts: usize, dim: Option<usize>) ->
         let wanted = dim.or(lengths.first().copied()).unwrap_or_default();
         return Err(format!("it answered with a vector of {}, not of {wanted}", count(wrong, "value")));
     }
-    let used = form.used.iter().find_map(|pointer| parsed.pointer(pointer)?.as_u64());
+    // Some services count nothing and say 0.
+    let used = form.used.iter().find_map(|pointer| parsed.pointer(pointer)?.as_u64()).filter(|used| *used > 0);
     let model = parsed.get("model").and_then(Value::as_str).map(str::to_owned);
     Ok(Answer { vectors, used, model })
 }
@@ -52,12 +54,9 @@ pub(super) fn read(form: &Form, body: &str, texts: usize, dim: Option<usize>) ->
 /// Parses JSON, also with the words `NaN` and `Infinity` among its numbers, which some services write.
 fn parse(body: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(body).or_else(|error| {
-        let words = ["-Infinity", "Infinity", "NaN", "nan", "inf"];
-        if !words.iter().any(|word| body.contains(word)) {
-            return Err(error);
-        }
-        let body = words.iter().fold(body.to_owned(), |body, word| body.replace(word, "null"));
-        serde_json::from_str(&body).map_err(|_| error)
+        // A number stands between brackets and commas; a name stands in quotes.
+        let Ok(words) = Regex::new(r"([\[,]\s*)-?(?:NaN|nan|Infinity|inf)\b") else { return Err(error) };
+        serde_json::from_str(&words.replace_all(body, "${1}null")).map_err(|_| error)
     })
 }
 
@@ -213,6 +212,7 @@ mod tests {
             ("null", "null instead of a vector"),
             ("[null, 1]", "contains null"),
             ("[NaN, 1]", "contains null"),
+            ("[1, -Infinity]", "contains null"),
             ("[\"a\", 1]", "contains \"a\""),
             ("[1e99, 1]", "not all finite"),
             ("[0, 0.0]", "zeros"),
@@ -220,7 +220,8 @@ mod tests {
             ("\"!\"", "no base64"),
             ("{}", "instead of a vector"),
         ] {
-            let body = format!(r#"{{"data": [{{"embedding": {wrong}}}, {{"embedding": [0, 1]}}]}}"#);
+            let body =
+                format!(r#"{{"model": "nan inf", "data": [{{"embedding": {wrong}}}, {{"embedding": [0, 1]}}]}}"#);
             let form = Form::of(Dialect::OpenAi, "localhost");
             let answer = form.ok_or("no form".to_owned()).and_then(|form| read(form, &body, 2, Some(2)));
             let vectors = answer.map(|answer| answer.vectors).unwrap_or_default();

@@ -195,10 +195,16 @@ impl Remote {
             (None, error) => return Ok(Err(shown(&error.unwrap_or_default().to_string()))),
         };
         match answer::read(self.form, &answered, 1, Some(self.info.dim)) {
-            Err(problem) => Ok(Err(problem)),
+            Err(problem) => {
+                self.refused_in_batch.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+                Ok(Err(problem))
+            }
             Ok(answer) => {
                 self.check_version(&answer)?;
                 let vector = answer.vectors.into_iter().next().unwrap_or_else(|| Err("it has no vector".to_owned()));
+                if vector.is_err() {
+                    self.refused_in_batch.lock().unwrap_or_else(PoisonError::into_inner).insert(hash);
+                }
                 Ok(vector.map(|vector| (hash, vector)))
             }
         }

@@ -43,6 +43,8 @@ pub(super) struct Form {
     pub(super) used: &'static [&'static str],
     /// Texts before documents and questions.
     pub(super) prefixes: fn(model: &str) -> [&'static str; 2],
+    /// Whether a request says if its texts are documents or questions.
+    pub(super) has_roles: bool,
     /// Whether the path of the endpoint ends in a version, which our path does not go below.
     pub(super) drops_version: bool,
 }
@@ -67,6 +69,7 @@ const OPENAI: Form = Form {
     vector: Some("embedding"),
     used: &["/usage/prompt_tokens", "/usage/total_tokens"],
     prefixes: |_| ["", ""],
+    has_roles: false,
     drops_version: false,
 };
 
@@ -99,6 +102,7 @@ static FORMS: [Form; 8] = [
     },
     Form {
         dialect: Dialect::Cohere,
+        has_roles: true,
         hosts: &["cohere.com", "cohere.ai"],
         texts: 96,
         text_tokens: |model| if model.contains("v3") { 512 } else { 128_000 },
@@ -118,6 +122,7 @@ static FORMS: [Form; 8] = [
     },
     Form {
         dialect: Dialect::Voyage,
+        has_roles: true,
         hosts: &["api.voyageai.com", "ai.mongodb.com"],
         texts: 1000,
         text_tokens: |_| 32_000,
@@ -134,6 +139,7 @@ static FORMS: [Form; 8] = [
     },
     Form {
         dialect: Dialect::Jina,
+        has_roles: true,
         hosts: &["api.jina.ai"],
         texts: 512,
         body: |asked| {
@@ -151,6 +157,7 @@ static FORMS: [Form; 8] = [
     },
     Form {
         dialect: Dialect::Gemini,
+        has_roles: true,
         hosts: &["generativelanguage.googleapis.com"],
         header: KeyHeader::Named("x-goog-api-key"),
         texts: 100,

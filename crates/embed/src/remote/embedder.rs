@@ -24,7 +24,7 @@ use crate::embedder::{
     Arrived, BatchApi, Batching, Embedder, EncodedText, MAX_DIM, ModelInfo, ModelInput, Parallel, Reads, Role,
     ServiceModel,
 };
-use crate::http::{Advice, ApiKey, Endpoint, Pauses, RequestFailure, Service};
+use crate::http::{Advice, ApiKey, Endpoint, Pauses, RequestFailure, Retry, Service};
 use crate::kernel::Precision;
 
 /// Advice if a service fails.
@@ -55,8 +55,8 @@ const MOST_OTHER: u64 = 1 << 20;
 /// The texts of the first request, which shows how long vectors are.
 const FIRST_TEXTS: [&str; 2] = ["chunk", "mill"];
 
-/// Number of texts that a service may refuse before it has accepted one. More are a sign that it refuses all.
-const REFUSED_FIRST: usize = 4;
+/// Number of texts that a service may refuse in a row. Then it is asked whether it still accepts any.
+const REFUSED_IN_A_ROW: usize = 4;
 
 /// Special tokens of a text that services count differently.
 const SPECIAL: u64 = 3;
@@ -76,9 +76,8 @@ pub(super) struct Remote {
     prefixes: [String; 2],
     batch_texts: usize,
     facts: Option<KeptFile>,
-    /// Number of texts that were refused, until one is accepted.
+    /// Number of texts that were refused since one was accepted.
     refused: AtomicUsize,
-    has_accepted: AtomicBool,
     has_warned: AtomicBool,
     /// Texts that were refused in a batch.
     pub(super) refused_in_batch: Mutex<HashSet<Hash>>,
@@ -124,7 +123,7 @@ pub(crate) fn load(
     let about = match known_service {
         Some(_) => About::default(),
         None => dialect::about(form.dialect, &settings.model, &|path| get(&service, path), &|path, body| {
-            optional(service.post(path, body.to_string(), Instant::now() + ABOUT_TIME, MOST_ABOUT))
+            optional(|| service.post(path, body.to_string(), Instant::now() + ABOUT_TIME, MOST_ABOUT))
         })?,
     };
     let counter = Counter::load(&settings)?;
@@ -181,7 +180,6 @@ pub(crate) fn load(
         folder: folder.map(Path::to_owned),
         settings,
         refused: AtomicUsize::new(0),
-        has_accepted: AtomicBool::new(false),
         has_warned: AtomicBool::new(false),
         refused_in_batch: Mutex::default(),
     };
@@ -211,15 +209,16 @@ fn root(endpoint: &Endpoint) -> Endpoint {
 }
 
 fn get(service: &Service, path: &str) -> Result<Option<Value>> {
-    optional(service.get(path, Instant::now() + ABOUT_TIME, MOST_ABOUT))
+    optional(|| service.get(path, Instant::now() + ABOUT_TIME, MOST_ABOUT))
 }
 
-/// Returns the JSON of an answer; `None` if the service has nothing there.
-fn optional(answered: Result<crate::http::Answered, RequestFailure>) -> Result<Option<Value>> {
-    match answered {
+/// Returns the JSON of an answer; `None` if the service has nothing there. A failure that passes is waited for: without the
+/// answer, the model would be another one.
+fn optional(send: impl FnMut() -> Result<crate::http::Answered, RequestFailure>) -> Result<Option<Value>> {
+    match crate::http::again(pauses(), |failure: &RequestFailure| failure.retry, send) {
         Ok(answered) => Ok(serde_json::from_str(&answered.body).ok()),
-        Err(RequestFailure { status: None | Some(401 | 403), error, .. }) => Err(*error),
-        Err(_) => Ok(None),
+        Err(RequestFailure { status: Some(400..=499), retry: Retry::Never, .. }) => Ok(None),
+        Err(failure) => Err(*failure.error),
     }
 }
 
@@ -238,7 +237,9 @@ impl Remote {
                 service.version.as_deref().unwrap_or_default(),
                 &service.document_prefix,
             ];
-            for part in parts.into_iter().chain([dim.to_string().as_str()]) {
+            // A text that is marked as a document has another vector.
+            let roles = if self.form.has_roles { self.form.dialect.name() } else { "" };
+            for part in parts.into_iter().chain([dim.to_string().as_str(), roles]) {
                 hasher.update(&(part.len() as u64).to_le_bytes());
                 hasher.update(part.as_bytes());
             }
@@ -322,15 +323,17 @@ impl Remote {
                         let retry = match second_tries.checked_sub(1) {
                             Some(left) => {
                                 second_tries = left;
-                                crate::http::Retry::After(Duration::ZERO)
+                                Retry::After(Duration::ZERO)
                             }
-                            None => crate::http::Retry::Never,
+                            None => Retry::Never,
                         };
                         RequestFailure { retry, ..error.into() }
                     }
                 },
                 Err(failure) => {
-                    self.limits.give_back(&permit);
+                    if !failure.may_cost {
+                        self.limits.give_back(&permit);
+                    }
                     failure
                 }
             };
@@ -338,6 +341,10 @@ impl Remote {
                 return Ok(Outcome::Refused(failure.said));
             }
             let Some(pause) = pauses.after(failure.retry) else {
+                if failure.status.is_none() {
+                    // Its vectors may have another length now.
+                    self.facts.iter().for_each(KeptFile::forget);
+                }
                 self.limits.close(&failure.error);
                 return Err(*failure.error);
             };
@@ -393,7 +400,7 @@ impl Remote {
     fn send(&self, batch: &[ModelInput<'_>], at: usize, stop: &AtomicBool, arrived: Arrived<'_>) -> Result<()> {
         let (answer, tokens) = match self.request(batch, stop)? {
             Outcome::Answered(answer, tokens) => (answer, tokens),
-            Outcome::Refused(said) if batch.len() == 1 => return self.refuse(at, said, arrived),
+            Outcome::Refused(said) if batch.len() == 1 => return self.refuse(at, said, stop, arrived),
             Outcome::Refused(_) => {
                 let (first, second) = batch.split_at(batch.len() / 2);
                 self.send(first, at, stop, arrived)?;
@@ -413,7 +420,7 @@ impl Remote {
             }
         }
         if !vectors.is_empty() {
-            self.has_accepted.store(true, Ordering::Relaxed);
+            self.refused.store(0, Ordering::Relaxed);
         }
         arrived(vectors)?;
         if let Some(limit) = cut {
@@ -444,7 +451,7 @@ impl Remote {
     ) -> Result<()> {
         for _ in 0..SECOND_TRIES {
             match self.request(&[input], stop)? {
-                Outcome::Refused(said) => return self.refuse(at, said, arrived),
+                Outcome::Refused(said) => return self.refuse(at, said, stop, arrived),
                 Outcome::Answered(answer, _) => {
                     self.check_version(&answer)?;
                     match answer.vectors.into_iter().next() {
@@ -455,16 +462,20 @@ impl Remote {
                 }
             }
         }
-        self.refuse(at, problem, arrived)
+        self.refuse(at, problem, stop, arrived)
     }
 
-    fn refuse(&self, at: usize, said: String, arrived: Arrived<'_>) -> Result<()> {
-        let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
-        if refused >= REFUSED_FIRST && !self.has_accepted.load(Ordering::Relaxed) {
-            let help = "check the name of the model and the settings in [service]";
-            let error = self.service.error(format!("refuses every text so far: {said}"), help);
-            self.limits.close(&error);
-            return Err(error);
+    fn refuse(&self, at: usize, said: String, stop: &AtomicBool, arrived: Arrived<'_>) -> Result<()> {
+        let in_a_row = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
+        // A model that is gone, or an account without money, is not the fault of the texts.
+        if in_a_row.is_multiple_of(REFUSED_IN_A_ROW) {
+            let first = FIRST_TEXTS.map(|text| ModelInput { text, role: Role::Document, ids: &[] });
+            if let Outcome::Refused(_) = self.request(&first, stop)? {
+                let help = "check the name of the model and the settings in [service]";
+                let error = self.service.error(format!("refuses every text now: {said}"), help);
+                self.limits.close(&error);
+                return Err(error);
+            }
         }
         arrived(vec![(at, Err(said))])
     }
@@ -551,7 +562,8 @@ impl Embedder for Remote {
     fn batching(&self) -> Batching {
         Batching {
             reads: Reads::Text,
-            tokens: self.form.tokens,
+            // A larger request could never be sent.
+            tokens: self.limits.most_at_once().map_or(self.form.tokens, |most| self.form.tokens.min(most)),
             texts: self.batch_texts,
             mixed: true,
             padded: false,

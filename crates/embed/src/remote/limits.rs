@@ -14,6 +14,9 @@ use super::settings::{Money, ServiceSettings};
 /// How often a thread that waits looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Time after a failure for which nothing is sent: long enough to end a run, and over when somebody asks again.
+const CLOSED: Duration = Duration::from_secs(5);
+
 /// The limits of one service.
 #[derive(Debug)]
 pub(super) struct Limits {
@@ -34,8 +37,8 @@ struct State {
     after_pause: Instant,
     /// Tokens that were sent or are being sent.
     tokens: u64,
-    /// The service, the failure after which nothing is sent to it, and what to do.
-    closed: Option<[String; 3]>,
+    /// The service, the failure after which nothing is sent to it for some time, and what to do.
+    closed: Option<(Instant, [String; 3])>,
 }
 
 /// A request that may be sent.
@@ -77,25 +80,46 @@ impl Limits {
             return Err(self.spent(state.tokens, most));
         }
         state.tokens += tokens;
+        drop(state);
+        let permit = Permit { tokens };
+        loop {
+            let start = self.reserve(tokens);
+            if let Err(error) = self.wait(start, stop) {
+                self.give_back(&permit);
+                return Err(error);
+            }
+            // After a pause that began in the meantime, requests are spread again.
+            if self.state().after_pause <= start {
+                return Ok(permit);
+            }
+        }
+    }
+
+    /// Returns when a request of so many tokens may start, if it is the next one.
+    fn reserve(&self, tokens: u64) -> Instant {
+        let mut state = self.state();
         let start = state.by_requests.max(state.by_tokens).max(state.after_pause).max(Instant::now());
         state.by_requests = start + self.request;
         state.by_tokens = start + self.token.saturating_mul(u32::try_from(tokens).unwrap_or(u32::MAX));
-        drop(state);
-        let permit = Permit { tokens };
-        match self.wait(start, stop) {
-            Ok(()) => Ok(permit),
-            Err(error) => {
-                self.give_back(&permit);
-                Err(error)
-            }
-        }
+        start
+    }
+
+    /// Returns the largest number of tokens that a request may have, if there is a limit.
+    pub(super) fn most_at_once(&self) -> Option<usize> {
+        let per_minute =
+            (self.token > Duration::ZERO).then(|| Duration::from_mins(1).as_nanos() / self.token.as_nanos());
+        let per_minute = per_minute.and_then(|most| usize::try_from(most).ok());
+        let in_all = self.most_tokens.and_then(|most| usize::try_from(most).ok());
+        per_minute.into_iter().chain(in_all).min().map(|most| most.max(1))
     }
 
     /// Waits until a time, and until no service asks for a pause.
     fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<()> {
         loop {
             let state = self.state();
-            let (until, closed) = (until.max(state.after_pause), state.closed.clone());
+            let until = until.max(state.after_pause);
+            let is_recent = |closed: &&(Instant, [String; 3])| closed.0.elapsed() < CLOSED;
+            let closed = state.closed.as_ref().filter(is_recent).map(|(_, failure)| failure.clone());
             drop(state);
             if stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
@@ -125,7 +149,7 @@ impl Limits {
     pub(super) fn close(&self, failure: &Error) {
         if let Error::Service { endpoint, problem, help } = failure {
             let closed = [endpoint, problem, help].map(Clone::clone);
-            self.state().closed.get_or_insert(closed);
+            self.state().closed = Some((Instant::now(), closed));
         }
     }
 
