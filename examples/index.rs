@@ -21,7 +21,7 @@ fn main() -> anyhow::Result<()> {
     // Merge all sources of settings, then check them once. Here the only source is the environment.
     let config = Options::from_env()?.resolve()?;
     let embedder = config.embedder()?;
-    let job = config.job(vec![Root::new(corpus)], false);
+    let job = config.job(vec![Root::new(corpus)], false)?;
     // To end the job cleanly, set this flag, for example in a Ctrl-C handler. The next run resumes the job.
     let stop = AtomicBool::new(false);
     let watch = |event: Event| {

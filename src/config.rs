@@ -895,18 +895,32 @@ impl Config {
         reranker.map(|reranker| Rerank { reranker, depth, weight, time })
     }
 
-    /// Opens the embedding cache, if there is one. Without it, or if it cannot be opened, everything is slower but
-    /// still correct.
+    /// Opens the embedding cache, if there is one. Without it, or if it cannot be opened, everything is slower but still
+    /// correct.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be opened and vectors are paid for.
     #[doc(hidden)] // The Python module embeds without a job.
-    pub fn open_cache(&self) -> Option<Arc<Cache>> {
-        let opened = Cache::open(self.cache.as_deref()?, self.cache_size).map(Arc::new);
-        opened.map_err(|error| tracing::warn!("{error}; this run continues without the embedding cache")).ok()
+    pub fn open_cache(&self) -> Result<Option<Arc<Cache>>> {
+        let Some(folder) = self.cache.as_deref() else { return Ok(None) };
+        match Cache::open(folder, self.cache_size) {
+            Ok(cache) => Ok(Some(Arc::new(cache))),
+            // Vectors of a service would be lost with the run; `--embedding-cache off` allows that.
+            Err(error) if self.remote().is_some() => Err(error),
+            Err(error) => {
+                tracing::warn!("{error}; this run continues without the embedding cache");
+                Ok(None)
+            }
+        }
     }
 
     /// Returns the job for these roots, and opens the embedding cache.
-    pub fn job(self, roots: Vec<Root>, fresh: bool) -> Job {
-        Job {
-            cache: self.open_cache(),
+    ///
+    /// # Errors
+    /// Those of [`open_cache`](Self::open_cache).
+    pub fn job(self, roots: Vec<Root>, fresh: bool) -> Result<Job> {
+        Ok(Job {
+            cache: self.open_cache()?,
             roots,
             filter: self.filter,
             admission: self.admission,
@@ -916,7 +930,7 @@ impl Config {
             deny_truncation: self.deny_truncation,
             fresh,
             allow_shrink: false,
-        }
+        })
     }
 }
 

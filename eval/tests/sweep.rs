@@ -271,7 +271,7 @@ fn the_evaluated_dataset_is_the_shipped_one() {
     let options = "[chunking]\npreset = 'sections'\n[embedding]\nembedder = 'fake'\ncache = 'off'\n";
     let config = Options::parse(options, "test").unwrap().resolve().unwrap();
     let embedder = config.embedder().unwrap();
-    let job = config.job(vec![Root::new(larder().join("corpus"))], true);
+    let job = config.job(vec![Root::new(larder().join("corpus"))], true).unwrap();
     let shipped = folder.path().join("shipped");
     job::run(&job, &shipped.as_path().into(), embedder.as_ref(), &false.into(), &|_| {}).unwrap();
     assert_eq!(report.cells[0].snapshot, Dataset::open(&shipped).unwrap().id());

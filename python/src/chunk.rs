@@ -388,7 +388,7 @@ impl Chunker {
                 let stored = self.config.output.embedding_type;
                 let mut recipe = self.recipe()?;
                 let mut batcher = None;
-                let cache = embedder.as_ref().and_then(|_| self.config.open_cache());
+                let cache = if embedder.is_some() { self.config.open_cache()? } else { None };
                 if let Some(embedder) = embedder.as_deref() {
                     recipe.sizer = self.config.spec.sizer(Some(embedder.counter()))?;
                     batcher = Some(Batcher::new(embedder, self.config.batch_tokens).with_cache(cache.as_deref()));

@@ -36,7 +36,7 @@ impl Encoder {
         let loaded = py.detach(|| {
             let embedder = load(&config, named)?.into();
             let Config { threads, batch_tokens, .. } = config;
-            Ok(Self { embedder, threads, batch_tokens, cache: config.open_cache() })
+            Ok(Self { embedder, threads, batch_tokens, cache: config.open_cache()? })
         });
         loaded.map_err(|error: Error| raised(&error))
     }

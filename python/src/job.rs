@@ -97,7 +97,7 @@ impl Work<'_, '_> {
             py,
             |stop| {
                 let embedder = config.embedder()?;
-                let job = Job { allow_shrink, ..config.job(roots, fresh) };
+                let job = Job { allow_shrink, ..config.job(roots, fresh)? };
                 pool.install(|| act(&job, &out, embedder.as_ref(), stop))
             },
             tell,

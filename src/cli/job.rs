@@ -105,7 +105,7 @@ impl Ready {
         use_threads(config.threads)?;
         let stop = stop_on_interrupt()?;
         let embedder = config.embedder()?;
-        let job = config.job(roots, fresh);
+        let job = config.job(roots, fresh)?;
         Ok(Self { job, embedder, stop })
     }
 }

@@ -621,6 +621,20 @@ fn bad_texts_are_told_from_a_service_that_takes_none() {
 }
 
 #[test]
+fn nothing_is_paid_for_if_the_cache_cannot_keep_it() {
+    let (vendor, home) = (Vendor::start(Dialect::OpenAi), home(3));
+    assert_eq!(indexed(home.path(), &vendor, "first", &[]).0, 0);
+    vendor.take_requests();
+    let database = home.path().join("cache/embeddings-v1.sqlite");
+    fs::remove_file(&database).unwrap();
+    fs::create_dir(&database).unwrap();
+    let (code, _, err) = indexed(home.path(), &vendor, "out", &[]);
+    assert!(code == 5 && err.contains("embeddings-v1.sqlite"), "{err}");
+    assert_eq!(vendor.take_requests().len(), 0);
+    assert_eq!(indexed(home.path(), &vendor, "out", &["--embedding-cache", "off"]).0, 0);
+}
+
+#[test]
 fn what_a_service_says_of_itself_is_waited_for() {
     for dialect in [Dialect::Tei, Dialect::Ollama] {
         let (vendor, home) = (Vendor::start(dialect), home(3));

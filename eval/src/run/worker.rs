@@ -270,7 +270,7 @@ impl ReadRequest {
         let config = ready(options.into_iter().next().context("no settings")?)?;
         let embedder = config.embedder()?;
         let (filter, admission, batch_tokens) = (config.filter.clone(), config.admission, config.batch_tokens);
-        let job = config.job(vec![Root::new(&corpus)], true);
+        let job = config.job(vec![Root::new(&corpus)], true)?;
         let mut batcher = Batcher::new(embedder.as_ref(), batch_tokens).with_cache(job.cache.as_deref());
         let mut recipes = Vec::new();
         for spec in &specs {
@@ -306,7 +306,7 @@ impl IndexRequest {
         let Self { corpus, options, out } = self;
         let config = ready(*options)?;
         let embedder = config.embedder()?;
-        let job = config.job(vec![Root::new(corpus)], true);
+        let job = config.job(vec![Root::new(corpus)], true)?;
         let report = job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), &|_| {})?;
         let Manifest { counts, spec, model, files, .. } = &report.manifest;
         let snapshot = Dataset::open(&out)?.id();

@@ -89,7 +89,7 @@ impl Proposer {
         let corpus = LabelSet { path: set.to_owned(), queries: Vec::new() }.corpus()?;
         let embedder = config.embedder()?;
         let out = set.join(WORK);
-        let job = config.job(vec![Root::new(corpus_of(set))], false);
+        let job = config.job(vec![Root::new(corpus_of(set))], false)?;
         job::run(&job, &out.as_path().into(), embedder.as_ref(), &AtomicBool::new(false), watch)?;
         // Sets are kept in repositories; this dataset can be rebuilt.
         replace(&out.join(".gitignore"), b"*\n")?;
