@@ -771,8 +771,8 @@ impl Config {
 
     /// Connects to a service: for a new dataset, or for one with this record.
     fn connect(&self, service: &ServiceSettings, known: Option<&ModelInfo>) -> Result<Box<dyn Embedder>> {
-        let folder = self.cache.as_deref();
-        let documents = embed::load_service(service.clone(), api_key("API_KEY")?, folder, known)?;
+        let (folder, key) = (self.cache.as_deref(), api_key("API_KEY")?);
+        let documents = embed::load_service(service.clone(), key.clone(), folder, known)?;
         let recorded = known.and_then(|known| known.query.as_ref()?.id.as_ref());
         let Some(model) = self.service_query_model.as_ref().or(recorded) else { return Ok(documents) };
         let mut queries = ServiceSettings { model: model.clone(), ..service.clone() };
@@ -782,7 +782,7 @@ impl Config {
             queries.document_prefix = Some(recorded.document_prefix.clone());
             queries.query_prefix = Some(recorded.query_prefix.clone());
         }
-        embed::pair(documents, embed::load_service(queries, api_key("API_KEY")?, folder, None)?)
+        embed::pair(documents, embed::load_service(queries, key, folder, None)?)
     }
 
     /// Loads what counts the model's own tokens.

@@ -209,12 +209,14 @@ pub fn vector(text: &str, role: &str) -> Vec<f32> {
     vector
 }
 
-/// A request: its method, path, headers and body.
-struct Request {
+/// A request: its first line with the method and the path, its headers, and its body, also as JSON.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub line: String,
     method: String,
     path: String,
-    headers: Vec<String>,
-    body: Value,
+    pub headers: Vec<String>,
+    pub body: Value,
     text: String,
 }
 
@@ -257,7 +259,8 @@ fn batches(stream: &TcpStream, state: &Mutex<State>, request: &Request) -> Optio
     Some(send(stream, 200, "", &body.to_string()))
 }
 
-fn read(stream: &TcpStream) -> std::io::Result<Request> {
+/// Reads a request.
+pub fn read(stream: &TcpStream) -> std::io::Result<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -276,7 +279,8 @@ fn read(stream: &TcpStream) -> std::io::Result<Request> {
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
     let text = String::from_utf8_lossy(&body).into_owned();
-    Ok(Request { method, path, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null), text })
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Ok(Request { line: line.trim().to_owned(), method, path, headers, body, text })
 }
 
 fn send(mut stream: &TcpStream, status: u16, headers: &str, body: &str) -> std::io::Result<()> {

@@ -2,7 +2,7 @@
 //! somebody asked for it. The service is a local server.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
@@ -15,16 +15,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::common::{finish, folder, program, run, tree, write};
+use crate::vendor::{Request, read};
 
 const KEY: &str = "sk-very-secret-0451";
-
-/// A request as received: its first line, its headers and its body.
-#[derive(Debug, Clone)]
-struct Request {
-    line: String,
-    headers: Vec<String>,
-    body: Value,
-}
 
 pub struct Service {
     pub endpoint: String,
@@ -93,22 +86,7 @@ fn response(status: &str, headers: &str, body: &str) -> String {
 }
 
 fn serve(mut stream: TcpStream, response: &str, after: Duration, seen: &Mutex<Vec<Request>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let mut headers = Vec::new();
-    loop {
-        let mut header = String::new();
-        if reader.read_line(&mut header)? <= 2 {
-            break;
-        }
-        headers.push(header.trim().to_owned());
-    }
-    let length = headers.iter().find_map(|header| header.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    let mut body = vec![0; length.unwrap_or(0)];
-    reader.read_exact(&mut body)?;
-    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    seen.lock().unwrap().push(Request { line: line.trim().to_owned(), headers, body });
+    seen.lock().unwrap().push(read(&stream)?);
     thread::sleep(after);
     stream.write_all(response.as_bytes())?;
     stream.flush()

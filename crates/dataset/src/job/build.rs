@@ -35,7 +35,7 @@ use crate::links::Outline;
 
 /// Bytes of documents per block. Their rows with vectors take a few times as much memory. A larger document is a
 /// block of its own, or several blocks if it has many rows.
-const BLOCK_BYTES: u64 = 1 << 20;
+pub(super) const BLOCK_BYTES: u64 = 1 << 20;
 
 /// Bytes of rows with vectors above which the rows of a document are split into several blocks.
 const MOST_ROW_BYTES: usize = 8 << 20;

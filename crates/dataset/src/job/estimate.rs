@@ -11,13 +11,11 @@ use chunkmill_embed::{Batcher, Embedder, Parallel, Role};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::build::BLOCK_BYTES;
 use super::job::Job;
 use super::prepare::Recipe;
 use crate::corpus::{self, FetchedDocument, Source};
 use crate::dataset::file_of;
-
-/// Bytes of documents that are read at a time.
-const BLOCK_BYTES: u64 = 1 << 20;
 
 /// Largest number of bytes of documents that are chunked for an estimate.
 const SAMPLE_BYTES: u64 = 2 << 20;

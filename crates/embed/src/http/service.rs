@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use chunkmill_base::error::{Error, Result};
 use reqwest::blocking::{self, RequestBuilder, Response};
-use reqwest::header::HeaderMap;
 use reqwest::redirect;
 use serde_json::Value;
 use url::Url;
@@ -56,8 +55,6 @@ pub struct Service {
 /// An answer of success.
 #[derive(Debug)]
 pub struct Answered {
-    /// Its headers.
-    pub headers: HeaderMap,
     /// Its body.
     pub body: String,
 }
@@ -150,11 +147,11 @@ impl Service {
             (None, _) => request,
         };
         let response = request.send().map_err(|error| self.unreachable(error))?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let retry = passes(status, &headers, LONGEST_PAUSE);
+        let status = response.status();
+        let retry = passes(status, response.headers(), LONGEST_PAUSE);
         let body = self.body(response, most)?;
         if status.is_success() {
-            return Ok(Answered { headers, body });
+            return Ok(Answered { body });
         }
         let help = match status.as_u16() {
             401 | 403 => self.advice.key,
@@ -165,12 +162,11 @@ impl Service {
         };
         let said = self.shown(&message(&body));
         let error = self.error(format!("answers {status}: {said}"), help);
-        let retry = match retry {
+        let retry = match (retry, asked_pause(&body)) {
             // Waiting does not fill an account.
-            Retry::After(_) if body.contains("insufficient_quota") => Retry::Never,
-            Retry::After(_) if asked_pause(&body) > LONGEST_PAUSE => Retry::Never,
-            Retry::After(least) => Retry::After(least.max(asked_pause(&body))),
-            Retry::Never => Retry::Never,
+            (Retry::After(_), asked) if asked > LONGEST_PAUSE || body.contains("insufficient_quota") => Retry::Never,
+            (Retry::After(least), asked) => Retry::After(least.max(asked)),
+            (Retry::Never, _) => Retry::Never,
         };
         Err(RequestFailure { error: Box::new(error), retry, status: Some(status.as_u16()), said, may_cost: false })
     }

@@ -230,7 +230,7 @@ impl BatchApi for Remote {
         while !rest.is_empty() {
             let (mut lines, mut tokens, mut taken) = (String::new(), 0, 0);
             for &&(hash, ref text) in rest.iter().take(MOST_TEXTS) {
-                let (body, count) = self.body(Role::Document, &[text])?;
+                let (body, count) = self.body(Role::Document, [text.as_str()].into_iter())?;
                 let line = json!({"custom_id": hash.to_hex().as_str(), "method": "POST", "url": PATH, "body": body});
                 let line = line.to_string();
                 if taken > 0 && lines.len() + line.len() > MOST_BYTES {
@@ -238,7 +238,7 @@ impl BatchApi for Remote {
                 }
                 lines.push_str(&line);
                 lines.push('\n');
-                (tokens, taken) = (tokens + count, taken + 1);
+                (tokens, taken) = (tokens + count.iter().sum::<u64>(), taken + 1);
             }
             let permit = self.limits.enter(tokens, stop)?;
             let uploaded = self.upload(&lines).inspect_err(|_| self.limits.give_back(&permit))?;

@@ -53,7 +53,13 @@ const BYTES_OF_VALUE: u64 = 32;
 const MOST_OTHER: u64 = 1 << 20;
 
 /// The texts of the first request, which shows how long vectors are.
-const FIRST_TEXTS: [&str; 2] = ["chunk", "mill"];
+const FIRST_TEXTS: [ModelInput<'static>; 2] = [
+    ModelInput { text: "chunk", role: Role::Document, ids: &[] },
+    ModelInput { text: "mill", role: Role::Document, ids: &[] },
+];
+
+/// Advice if a service refuses texts that nothing is wrong with.
+const REFUSES_ALL: &str = "check the name of the model and the settings in [service]";
 
 /// Number of texts that a service may refuse in a row. Then it is asked whether it still accepts any.
 const REFUSED_IN_A_ROW: usize = 4;
@@ -127,16 +133,10 @@ pub(crate) fn load(
         })?,
     };
     let counter = Counter::load(&settings)?;
-    let usual = (form.prefixes)(&settings.model).map(str::to_owned);
+    let [document, query] = (form.prefixes)(&settings.model).map(str::to_owned);
     let prefixes = match known_service {
         Some(known) => [known.document_prefix.clone(), known.query_prefix.clone()],
-        None => [settings.document_prefix.clone(), settings.query_prefix.clone()]
-            .into_iter()
-            .zip(usual)
-            .map(|(own, usual)| own.unwrap_or(usual))
-            .collect::<Vec<_>>()
-            .try_into()
-            .unwrap_or_default(),
+        None => [settings.document_prefix.clone().unwrap_or(document), settings.query_prefix.clone().unwrap_or(query)],
     };
     let of_model = (form.text_tokens)(&settings.model);
     let text_tokens = match (settings.text_tokens, known) {
@@ -268,14 +268,12 @@ impl Remote {
 
     /// Sends a first request. Its texts are two, so a service that errs in a length is found out.
     fn ask_first(&self) -> Result<Facts> {
-        let first = FIRST_TEXTS.map(|text| ModelInput { text, role: Role::Document, ids: &[] });
         let mut tries = SECOND_TRIES;
         loop {
-            let (vectors, model) = match self.request(&first, &AtomicBool::new(false))? {
+            let (vectors, model) = match self.request(&FIRST_TEXTS, &AtomicBool::new(false))? {
                 Outcome::Answered(Answer { vectors, model, .. }, _) => (vectors, model),
                 Outcome::Refused(said) => {
-                    let help = "check the name of the model and the settings in [service]";
-                    return Err(self.service.error(format!("refuses a first text: {said}"), help));
+                    return Err(self.service.error(format!("refuses a first text: {said}"), REFUSES_ALL));
                 }
             };
             // All that are there are of one length.
@@ -304,19 +302,16 @@ impl Remote {
     /// Sends one request, and again if it fails for now or its answer is wrong.
     fn request(&self, batch: &[ModelInput<'_>], stop: &AtomicBool) -> Result<Outcome> {
         let role = batch.first().map_or(Role::Document, |input| input.role);
-        let texts: Vec<String> = batch.iter().map(|input| format!("{}{}", self.prefix(role), input.text)).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).collect::<Result<Vec<_>>>()?;
-        let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
-        let body = self.form.request(&Asked { model, role, texts: &texts, dimensions }).to_string();
-        let path = (self.form.path)(model);
+        let (body, tokens) = self.body(role, batch.iter().map(|input| input.text))?;
+        let (body, texts) = (body.to_string(), batch.len());
+        let path = (self.form.path)(&self.settings.model);
         let mut pauses = pauses();
         let mut second_tries = SECOND_TRIES;
         loop {
             let permit = self.limits.enter(tokens.iter().sum(), stop)?;
             let until = Instant::now() + self.settings.timeout;
-            let failure = match self.service.post(&path, body.clone(), until, self.most_bytes(texts.len())) {
-                Ok(answered) => match self.read(&answered.body, texts.len(), &permit) {
+            let failure = match self.service.post(&path, body.clone(), until, self.most_bytes(texts)) {
+                Ok(answered) => match self.read(&answered.body, texts, &permit) {
                     Ok(answer) => return Ok(Outcome::Answered(answer, tokens)),
                     Err(problem) => {
                         let error = self.service.malformed(&problem, &answered.body);
@@ -358,11 +353,11 @@ impl Remote {
         }
     }
 
-    /// Returns the body of a request for the vectors of texts, and their number of tokens.
-    pub(super) fn body(&self, role: Role, texts: &[&str]) -> Result<(Value, u64)> {
-        let texts: Vec<String> = texts.iter().map(|text| format!("{}{text}", self.prefix(role))).collect();
+    /// Returns the body of a request for the vectors of texts, and the number of tokens of each.
+    pub(super) fn body<'t>(&self, role: Role, texts: impl Iterator<Item = &'t str>) -> Result<(Value, Vec<u64>)> {
+        let texts: Vec<String> = texts.map(|text| format!("{}{text}", self.prefix(role))).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).sum::<Result<u64>>()?;
+        let tokens = texts.iter().map(|text| Ok(self.counter.tokens(text)? as u64)).collect::<Result<_>>()?;
         let (model, dimensions) = (self.settings.model.as_str(), self.settings.dimensions);
         Ok((self.form.request(&Asked { model, role, texts: &texts, dimensions }), tokens))
     }
@@ -468,14 +463,12 @@ impl Remote {
     fn refuse(&self, at: usize, said: String, stop: &AtomicBool, arrived: Arrived<'_>) -> Result<()> {
         let in_a_row = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
         // A model that is gone, or an account without money, is not the fault of the texts.
-        if in_a_row.is_multiple_of(REFUSED_IN_A_ROW) {
-            let first = FIRST_TEXTS.map(|text| ModelInput { text, role: Role::Document, ids: &[] });
-            if let Outcome::Refused(_) = self.request(&first, stop)? {
-                let help = "check the name of the model and the settings in [service]";
-                let error = self.service.error(format!("refuses every text now: {said}"), help);
-                self.limits.close(&error);
-                return Err(error);
-            }
+        if in_a_row.is_multiple_of(REFUSED_IN_A_ROW)
+            && let Outcome::Refused(_) = self.request(&FIRST_TEXTS, stop)?
+        {
+            let error = self.service.error(format!("refuses every text now: {said}"), REFUSES_ALL);
+            self.limits.close(&error);
+            return Err(error);
         }
         arrived(vec![(at, Err(said))])
     }
