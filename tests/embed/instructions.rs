@@ -37,8 +37,9 @@ mod counting {
 
     use super::note;
 
-    /// A kernel fails if its count differs from the table by more than this share.
-    const SHARE: f64 = 0.03;
+    /// A kernel fails if its count differs from the table by more than this share. Inlining moves counts by up to 3 % with
+    /// changes of the crate that have nothing to do with a kernel; one that lost its vector instructions takes several times as many.
+    const SHARE: f64 = 0.05;
 
     /// The same for other work, where inlining moves counts by some percent with any change of the crate.
     const SHARE_OF_OTHERS: f64 = 0.1;
