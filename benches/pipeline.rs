@@ -14,7 +14,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
 use chunkmill::dataset::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
 use chunkmill::document::{Admission, Document, Layer, Origin, ReadSettings};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Batcher, EmbeddingType, Engine, Role, load};
+use chunkmill::embed::{Batcher, EmbeddingTypes, Engine, Role, load};
 use chunkmill::job::{Job, Recipe, run};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -148,7 +148,7 @@ fn job(c: &mut Criterion) {
         filter: filter(),
         admission: Admission::default(),
         spec: Spec::default(),
-        output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: Some(2048),
         deny_truncation: false,
         fresh: true,

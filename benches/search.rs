@@ -1,5 +1,5 @@
 //! Latency of one question over 100,000 chunks with vectors of 384 values: by vector, by keyword, by both, and with
-//! sparse vectors of 60 tokens.
+//! sparse vectors of 60 tokens; and with vectors in bytes and signs.
 //!
 //! Vectors are random directions, and texts are random words with the word frequencies of a language. An exact
 //! search reads all of them, whatever they contain. The job itself builds the dataset once, in a temporary folder.
@@ -25,7 +25,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingTypes, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
     SparseEmbedder, SparseModel, SparseVector,
 };
 use chunkmill::error::Result;
@@ -33,6 +33,7 @@ use chunkmill::job::{Job, run};
 use chunkmill::search::{Mode, Packing, Query, Ranking, Searcher, Share};
 use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
+use rayon::prelude::*;
 
 const DOCUMENTS: usize = 1000;
 const SECTIONS: usize = 100;
@@ -194,7 +195,7 @@ fn index(folder: &Path) -> Dataset {
         filter: CorpusFilter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         spec: "heading-tokens".parse::<Spec>().unwrap(),
-        output: Output { files: 8, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        output: Output { files: 8, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,
         deny_truncation: false,
         fresh: true,
@@ -231,6 +232,43 @@ fn ask(searcher: &Searcher, mode: Mode, question: &Question, with_sparse: bool, 
     let query = Query { mode, text, vector: Some(vector), sparse: Some(sparse), k: 10, ranking, ..Query::default() };
     let found = searcher.search(&query).unwrap();
     if texts { searcher.hits(&found, false).unwrap().len() } else { found.len() }
+}
+
+/// Prints how long questions take with vectors in each width, next to one read of the bytes that a question reads.
+fn small_vectors(dataset: &Dataset, questions: &[Question]) {
+    let chunks = dataset.manifest().counts.chunks as usize;
+    for (types, bytes) in [
+        ("f32", 4 * DIM),
+        ("f32,int8", DIM),
+        ("f32,bits", DIM / 8),
+        ("int8", DIM),
+        ("int8,bits", DIM / 8),
+        ("bits", DIM / 8),
+    ] {
+        let searcher = Searcher::open_as(dataset.clone(), None, types.parse().unwrap()).unwrap();
+        searcher.prepare(Mode::Hybrid, &ranking(false)).unwrap();
+        let words = vec![1_u64; chunks * bytes / 8];
+        let mut times: [Vec<Duration>; 3] = Default::default();
+        // One after the other, because other work on the machine comes and goes.
+        for question in &questions[..200] {
+            let start = Instant::now();
+            black_box(words.par_chunks(1 << 16).map(|words| words.iter().sum::<u64>()).sum::<u64>());
+            times[0].push(start.elapsed());
+            for (mode, times) in [Mode::Vector, Mode::Hybrid].into_iter().zip(&mut times[1..]) {
+                let start = Instant::now();
+                black_box(ask(&searcher, mode, question, false, false));
+                times.push(start.elapsed());
+            }
+        }
+        let [read, vector, hybrid] = times.map(|mut times| {
+            times.sort_unstable();
+            [times.len() / 2, times.len() * 19 / 20].map(|at| times[at].as_secs_f64() * 1e3)
+        });
+        eprintln!(
+            "{types:<9} read p50 {:.2}, p95 {:.2} ms; vector p50 {:.2}, p95 {:.2} ms; hybrid p50 {:.2}, p95 {:.2} ms",
+            read[0], read[1], vector[0], vector[1], hybrid[0], hybrid[1]
+        );
+    }
 }
 
 fn latency(c: &mut Criterion) {
@@ -289,6 +327,7 @@ fn latency(c: &mut Criterion) {
         at(0.5),
         at(0.95)
     );
+    small_vectors(searcher.dataset(), &questions);
     let vectors: Vec<&[f32]> = questions.iter().map(|question| &question.vector[..]).collect();
     timed("500 questions by vector at once", &mut || {
         black_box(searcher.nearest(&vectors, 10, &chunkmill::search::Filter::default()).unwrap());

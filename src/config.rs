@@ -22,7 +22,7 @@ use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{
-    self, Backend, Cache, Device, Dialect, Dimensions, Embedder, EmbeddingType, Engine, Isa, ModelInfo, Money,
+    self, Backend, Cache, Device, Dialect, Dimensions, Embedder, EmbeddingTypes, Engine, Isa, ModelInfo, Money,
     PrecisionSetting, QueryModel, Reranker, ServiceSettings, SparseEmbedder, cache,
 };
 use crate::error::{Error, Result};
@@ -226,8 +226,9 @@ settings! {
     pub struct OutputOptions in "output" under "Output" {
         /// Files per table.
         pub files: NonZeroUsize = "N", Is("8"), Files;
-        /// Type in which vectors are stored.
-        pub embedding_type: EmbeddingType = "TYPE", Is("f32"), Files unless "from `f16`, which has lost digits: vectors, from the cache where it has them";
+        /// Types in which vectors are stored, each in its column: one of `f32`, `f16` and `list`, and `int8` and `bits`, with or
+        /// without it.
+        pub embedding_type: EmbeddingTypes = "TYPE,…", Is("f32"), Files unless "from types that have lost digits: vectors, from the cache where it has them";
         /// Parquet encoding of f32 values: byte stream split (`bss`) or `plain`.
         pub float_encoding: FloatEncoding = "ENCODING", Is("bss"), Files;
     }

@@ -760,7 +760,7 @@ fn a_race_leaves_out_what_is_surely_worse_and_changes_no_figure_of_what_stays() 
 fn vectors_are_searched_as_a_store_would_keep_them() {
     let folder = TempDir::new().unwrap();
     let text = "[defaults.embedding]\nembedder = 'fake'\ncache = 'off'\n[[grid]]\npreset = 'structure'\nmode = ['keyword', 'hybrid']\n\
-                stored_as = ['f32', 'int8', 'binary@16', 'f32@7']\n";
+                stored_as = ['f32', 'int8', 'bits@16', 'f32@7']\n";
     let out = folder.path().join("run");
     let (code, _, said) = sweep(&larder(), &file(&folder, text), &out, &[]);
     assert_eq!(code, 0, "{said}");
@@ -776,7 +776,7 @@ fn vectors_are_searched_as_a_store_would_keep_them() {
     );
     let dim = full.cost.vector_bytes / full.chunks / 4;
     for (way, bytes) in
-        [("vector stored_as=int8", dim), ("hybrid stored_as=binary@16", 2), ("vector stored_as=f32@7", 28)]
+        [("vector stored_as=int8", dim), ("hybrid stored_as=bits@16", 2), ("vector stored_as=f32@7", 28)]
     {
         assert_eq!(cell(way).cost.vector_bytes, bytes * full.chunks, "{way}");
         assert_eq!(cell(way).snapshot, full.snapshot);
@@ -791,11 +791,11 @@ fn vectors_are_searched_as_a_store_would_keep_them() {
         let same = pairs.map(|(a, b)| a.rows[..10].iter().filter(|row| b.rows[..10].contains(row)).count());
         same.sum::<usize>() as f64 / 2030.0
     };
-    let (int8, binary) = (shared("vector stored_as=int8"), shared("vector stored_as=binary@16"));
+    let (int8, binary) = (shared("vector stored_as=int8"), shared("vector stored_as=bits@16"));
     assert!(int8 > 0.95 && binary < 0.7 && binary > 0.02, "{int8} {binary}");
     fs::write(folder.path().join("sweep.toml"), text.replace("int8", "int4")).unwrap();
     let (code, _, said) = sweep(&larder(), &folder.path().join("sweep.toml"), &out, &[]);
-    assert!(code == 2 && said.contains("`int4` is not f32, int8 or binary"), "{said}");
+    assert!(code == 2 && said.contains("`int4` is not a type of embedding"), "{said}");
 }
 
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use chunkmill::dataset::chunks_schema;
-use chunkmill::embed::{EmbeddingType, Representation};
+use chunkmill::embed::{EmbeddingTypes, Representation};
 use serde_json::Value;
 
 use crate::common::{finish, folder, json_lines, program, run, tree, write};
@@ -19,7 +19,7 @@ fn chunk_prints_the_columns_of_the_table_without_the_vector() {
     assert_eq!((code, err.as_str()), (0, ""));
     let lines = json_lines(&out);
     assert_eq!(lines.len(), 3);
-    let schema = chunks_schema(&Representation::all(1, EmbeddingType::F32), false);
+    let schema = chunks_schema(&Representation::all(1, EmbeddingTypes::default()), false);
     let columns: Vec<&str> =
         schema.fields().iter().map(|field| field.name().as_str()).filter(|name| *name != "embedding").collect();
     // serde_json's map is sorted, so the order of the columns is taken from the line itself.
@@ -231,7 +231,7 @@ fn schema_lists_every_column() {
     assert_eq!(code, 0);
     let schema: Value = serde_json::from_str(&out).unwrap();
     let columns = schema["tables"]["chunks"].as_array().unwrap();
-    assert_eq!(columns.len(), chunks_schema(&Representation::all(8, EmbeddingType::F32), true).fields().len());
+    assert_eq!(columns.len(), chunks_schema(&Representation::all(8, EmbeddingTypes::default()), true).fields().len());
     assert!(columns.iter().all(|column| !column["holds"].as_str().unwrap().is_empty()));
     let (_, out, _) = run(home.path(), &["schema"]);
     assert!(out.contains("embedding") && out.contains("documents (data/documents/*.parquet)"), "{out}");

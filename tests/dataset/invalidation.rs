@@ -386,6 +386,8 @@ fn what_the_table_says_beside_its_rows_is_true_too() {
         ),
         ("renamed-model", tiny, "[embedding]\nmodel = '../renamed'\n", Rebuild::Files),
         ("to-list", "", "[output]\nembedding_type = 'list'", Rebuild::Files),
+        ("to-small", "", "[output]\nembedding_type = 'f32,int8,bits'", Rebuild::Files),
+        ("to-bits", "[output]\nembedding_type = 'f16,bits'", "[output]\nembedding_type = 'bits'", Rebuild::Files),
         ("from-list", "[output]\nembedding_type = 'list'", "[output]\nembedding_type = 'f16'", Rebuild::Files),
     ] {
         assert_eq!(try_change(home.path(), name, before, after, promise), Ok(()), "{name}");

@@ -14,7 +14,7 @@ use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Manifest, Output, Table, read_outlines};
 use chunkmill::document::Admission;
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Embedder, EmbeddingType, Engine, load};
+use chunkmill::embed::{Embedder, EmbeddingTypes, Engine, load};
 use chunkmill::error::Result;
 use chunkmill::job::{self, Job, Report};
 use chunkmill::storage::{self, FileSystem, Location, Storage};
@@ -72,7 +72,7 @@ pub fn job(roots: &[&Path]) -> Job {
         filter: Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         spec: "header unit=tokens min=50 max=400 overlap=0".parse::<Spec>().unwrap(),
-        output: Output { files: 2, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,
         deny_truncation: false,
         cache: None,

@@ -105,6 +105,20 @@ fn pyarrow_polars_and_duckdb_read_every_kind_of_dataset_alike() {
     }
 }
 
+#[test]
+fn pyarrow_polars_and_duckdb_read_bytes_and_signs_alike() {
+    let Some(python) = python(LEAN) else { return };
+    let files: Vec<(String, String)> =
+        (0..40).map(|i| (format!("docs/{i}.md"), format!("# Page\n\nNumber {i}.\n"))).collect();
+    let home = folder(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    index(home.path(), "docs", "out", &["--embedding-type", "f32,int8,bits"]);
+    let seen = ask(&python, home.path(), "small.py", &["out"]);
+    let types = ["fixed_size_list<element: int8 not null>[64]", "fixed_size_list<element: uint8 not null>[8]"];
+    let agree = ["pyarrow", "polars", "duckdb"];
+    let wanted = json!({"rows": 40, "agree": agree, "types": types, "bits": true, "int8": true, "scale": "1/127"});
+    assert_eq!(seen, [wanted]);
+}
+
 /// Every chunk carries its document's front matter, so a few short documents with a long note fill many row groups.
 #[test]
 fn a_filter_on_a_document_reads_only_the_row_groups_that_hold_it() {

@@ -12,7 +12,6 @@ use std::time::Duration;
 use arrow::array::AsArray;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter};
 use chunkmill::dataset::{Dataset, Table};
-use chunkmill::embed::EmbeddingType;
 use chunkmill::error::Error;
 use chunkmill::job::{self, Job};
 use serde_json::Value;
@@ -95,6 +94,9 @@ struct History {
     job: Job,
     include: usize,
 }
+
+/// The ways in which vectors are stored.
+const TYPES: [&str; 8] = ["f32", "f16", "list", "f32,int8", "int8,bits", "f16,bits", "f16,int8,bits", "bits"];
 
 const SPECS: [&str; 4] = [
     "header unit=tokens min=50 max=400 overlap=0",
@@ -190,8 +192,8 @@ impl History {
             }
             10 => {
                 self.job.spec = SPECS[self.numbers.below(SPECS.len())].parse().unwrap();
-                self.job.output.embedding_type = EmbeddingType::ALL[self.numbers.below(3)];
-                format!("{} and {} are asked for", self.job.spec, self.job.output.embedding_type.name())
+                self.job.output.embedding_type = TYPES[self.numbers.below(TYPES.len())].parse().unwrap();
+                format!("{} and {} are asked for", self.job.spec, self.job.output.embedding_type)
             }
             _ => {
                 self.job.output.files = 1 + self.numbers.below(3);
@@ -205,10 +207,11 @@ impl History {
 
     /// Returns whether vectors of a dataset that was built by the job `before` may be kept.
     fn keeps(&self, before: &Job) -> bool {
-        let [was, is] = [before, &self.job].map(|job| job.output.embedding_type);
-        // Rounded values cannot be restored.
-        let exact = was == is || was != EmbeddingType::F16;
-        before.spec.fingerprint() == self.job.spec.fingerprint() && exact
+        let [was, is] = [before, &self.job].map(|job| job.output.embedding_type.to_string());
+        // Rounded values cannot be restored, but stored as they are.
+        let is_exact = was.contains("f32") || was.contains("list");
+        let serves = is_exact || is.split(',').all(|kind| was.split(',').any(|known| known == kind));
+        before.spec.fingerprint() == self.job.spec.fingerprint() && serves
     }
 
     /// Makes some changes and a run, a few times. Fails with a description of what is wrong.

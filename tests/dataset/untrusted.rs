@@ -263,7 +263,15 @@ fn a_text_without_a_known_word_has_a_vector_of_zeros_that_says_so_and_is_not_ran
         ("docs/space.md", "\u{200b}\n"),
     ]);
     static_model(home.path());
-    for extra in [&[][..], &["--embedding-type", "f16"], &["--embedding-type", "list"], &["--pooling", "late"]] {
+    for extra in [
+        &[][..],
+        &["--embedding-type", "f16"],
+        &["--embedding-type", "list"],
+        &["--embedding-type", "f32,bits"],
+        &["--embedding-type", "int8"],
+        &["--embedding-type", "bits"],
+        &["--pooling", "late"],
+    ] {
         let args =
             [&["index", "docs", "-o", "out", "--model", "static", "--fresh", "--context", "none"], extra].concat();
         let (code, _, err) = run(home.path(), &args);

@@ -14,6 +14,7 @@
 //! | `late_pooling` | Does every token count once in late pooling? |
 //! | `modules` | What do poolings and other modules after a network do? |
 //! | `networks` | Does every family of networks compute what its authors compute? |
+//! | `representations` | What is stored of a vector in fewer bits, and what can be restored? |
 //! | `rerank` | Are the scores of rerankers those of their authors? |
 //! | `services` | Are vectors of web services right, and paid for once? |
 //! | `sparse` | Are sparse vectors those of their authors? |
@@ -29,6 +30,7 @@ mod kernels;
 mod late_pooling;
 mod modules;
 mod networks;
+mod representations;
 mod rerank;
 mod services;
 mod sparse;

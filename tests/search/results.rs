@@ -11,7 +11,7 @@ use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
 use chunkmill::embed::{
-    Batching, Embedder, EmbeddingType, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
+    Batching, Embedder, EmbeddingTypes, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
 };
 use chunkmill::job::{self, Job};
 use chunkmill::search::{
@@ -98,7 +98,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         filter: corpus::Filter::new(&["**/*.{md,txt,yaml}".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         spec: spec.parse::<Spec>().unwrap(),
-        output: Output { files: 3, embedding_type: EmbeddingType::F32, float_encoding: FloatEncoding::Bss },
+        output: Output { files: 3, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,
         deny_truncation: false,
         fresh: false,
@@ -745,13 +745,19 @@ fn context_searcher(spec: &str) -> (TempDir, Searcher, Vec<(String, String)>) {
 
 #[test]
 fn vectors_that_are_stored_in_fewer_bits_or_dimensions_score_as_that_store_would() {
-    for (text, bytes) in
-        [("f32", 1536), ("int8", 384), ("binary", 48), ("f32@100", 400), ("binary@100", 13), ("int8@999", 384)]
-    {
+    for (text, bytes) in [
+        ("f32", 1536),
+        ("int8", 384),
+        ("bits", 48),
+        ("f32@100", 400),
+        ("bits@100", 13),
+        ("f32,bits", 1584),
+        ("int8@999", 384),
+    ] {
         let stored: StoredAs = text.parse().unwrap();
         assert_eq!((stored.to_string().as_str(), stored.bytes(384)), (text, bytes));
     }
-    for text in ["int4", "f32@0", "@3", "binary@x", ""] {
+    for text in ["int4", "f32@0", "@3", "bits@x", "f32,f16", ""] {
         assert!(text.parse::<StoredAs>().is_err(), "{text}");
     }
     let (_folder, searcher, _) = context_searcher("heading-tokens max=60 overlap=20");
@@ -774,7 +780,7 @@ fn vectors_that_are_stored_in_fewer_bits_or_dimensions_score_as_that_store_would
         assert!((value - expected).abs() < 1e-6, "{at}: {value} {expected}");
     }
     let size = 1.0 / (dim as f64).sqrt();
-    for (binary, value) in values("binary", 0).into_iter().zip(&full) {
+    for (binary, value) in values("bits", 0).into_iter().zip(&full) {
         assert!((binary - if *value > 0.0 { size } else { -size }).abs() < 1e-6);
     }
     let rows = searcher.len().min(20);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Dialect, Engine};
 use crate::kernel::Precision;
 use crate::late::TokenEmbedder;
+use crate::representation::EmbeddingTypes;
 use crate::sparse::{SparseModel, SparseVector};
 
 /// The role of a text. Some models use different prompts for queries and documents.
@@ -304,6 +305,21 @@ impl ModelInfo {
     /// Returns whether both models produce the same vectors of documents, to the last bit, the sparse ones included.
     pub fn computes_as(&self, other: &Self) -> bool {
         self.identity() == other.identity()
+    }
+
+    /// Checks that vectors of this model can be stored in these types.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if a type needs vectors of length 1 and those of the model have any length.
+    pub fn check_stored(&self, types: EmbeddingTypes) -> Result<()> {
+        match types.iter().find(|kind| kind.needs_unit_length()) {
+            Some(kind) if !self.normalize => Err(Error::setting(
+                "embedding-type",
+                format!("`{kind}` is for vectors of length 1, and those of {} have any length", self.id),
+                "use f32 or f16",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Returns everything that identifies the vectors of documents, to the last bit, and where their texts are cut.

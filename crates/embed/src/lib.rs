@@ -121,6 +121,6 @@ pub use load::{
     load_sparse_queries, pair, pull, pull_reranker, pull_sparse, with_sparse,
 };
 pub use remote::{Money, ServiceSettings};
-pub use representation::{EmbeddingType, Representation};
+pub use representation::{EmbeddingType, EmbeddingTypes, INT8_ONE, Representation, StoredVectors, restore};
 pub use rerank::Reranker;
 pub use sparse::{MAX_VOCABULARY, SPARSE_TRUNCATED, SparseModel, SparseVector};

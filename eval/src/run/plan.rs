@@ -304,8 +304,9 @@ impl Grid {
                 }
                 "stored_as" => {
                     let parsed: Result<Vec<StoredAs>, String> = values.iter().map(|value| value.parse()).collect();
-                    grid.stored_as = parsed
-                        .map_err(|problem| wrong(&problem, r#"write stored_as = ["f32", "int8", "binary@256"]"#))?;
+                    grid.stored_as = parsed.map_err(|problem| {
+                        wrong(&problem, r#"write stored_as = ["f32", "int8", "f32,bits", "bits@256"]"#)
+                    })?;
                 }
                 _ => {
                     let scope =

@@ -17,7 +17,7 @@ use crate::cli::output;
 use crate::cli::start::{use_threads, warn_of_settings};
 use crate::config::{Options, OutputOptions};
 use crate::embed::Batcher;
-use crate::embed::EmbeddingType;
+use crate::embed::EmbeddingTypes;
 use crate::error::{Error, caught, exit};
 use crate::job::{Recipe, TableFilter};
 use crate::value::count;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     embed: bool,
     /// Type of the vectors: f32, f16, list [default: f32]
     #[arg(long, value_name = "TYPE", help_heading = "Embedding")]
-    embedding_type: Option<EmbeddingType>,
+    embedding_type: Option<EmbeddingTypes>,
     #[command(flatten)]
     chunking: ChunkFlags,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
 fn stream(
     recipe: Recipe<'_>,
     batcher: Option<Batcher<'_>>,
-    vectors: EmbeddingType,
+    vectors: EmbeddingTypes,
     stop: &AtomicBool,
 ) -> anyhow::Result<u8> {
     let input = caught(|| {

@@ -5,15 +5,15 @@ use serde_json::json;
 use crate::cli::output::{print, print_json, print_json_pretty};
 use crate::config;
 use crate::dataset::{FORMAT_VERSION, Table, describe};
-use crate::embed::{EmbeddingType, Representation};
+use crate::embed::{EmbeddingTypes, Representation};
 use crate::error::exit;
 use crate::value::Value;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Type of the vectors: f32, f16, list
-    #[arg(long, value_name = "TYPE", default_value_t)]
-    embedding_type: EmbeddingType,
+    /// Types of the vectors: f32, f16 or list, int8, bits
+    #[arg(long, value_name = "TYPE,…", default_value_t)]
+    embedding_type: EmbeddingTypes,
     /// Length of a vector
     #[arg(long, value_name = "N", default_value_t = 384, value_parser = usize::read)]
     dim: usize,

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, Float32Array, ListArray, ListBuilder, StringBuilder, StructArray, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, Int8Array, ListArray, ListBuilder, StringBuilder,
+    StructArray, UInt8Array, UInt32Array,
+};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type};
-use chunkmill::dataset::{Check, SPARSE, sparse_vectors};
+use arrow::datatypes::{DataType, Int8Type, Int64Type, UInt8Type};
+use chunkmill::dataset::{Check, Finding, SPARSE, sparse_vectors};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -841,9 +844,60 @@ fn vectors_of_uneven_length_are_found() {
     });
     let found = check(&victim.out).findings;
     assert!(
-        found.iter().any(|f| f.check == Check::Vector && f.problem.contains("do not have 64 values")),
+        found.iter().any(|f| f.check == Check::Vector && f.problem.contains("embedding does not have 64 values")),
         "{found:#?}"
     );
+}
+
+#[test]
+fn a_small_vector_that_is_not_its_vector_is_found() {
+    let home = corpus();
+    for kind in ["f32,int8,bits", "f16,int8,bits", "int8,bits"] {
+        for changed in kind.split(',').skip(1) {
+            let out = format!("{kind}-{changed}");
+            index(home.path(), &out, &["--files", "2", "--embedding-type", kind]);
+            let victim = Victim { out: home.path().join(out) };
+            assert_eq!(check(&victim.out).findings, [], "{kind}");
+            let name = format!("embedding_{changed}");
+            victim.rewrite("chunks", |batch| {
+                let column = batch.column_by_name(&name).unwrap().as_fixed_size_list();
+                let DataType::FixedSizeList(field, size) = column.data_type() else { unreachable!() };
+                let values: ArrayRef = if changed == "int8" {
+                    let mut values = column.values().as_primitive::<Int8Type>().values().to_vec();
+                    let most = (64..128).max_by_key(|at| values[*at].abs()).unwrap();
+                    values[most] = -values[most];
+                    Arc::new(Int8Array::from(values))
+                } else {
+                    let mut values = column.values().as_primitive::<UInt8Type>().values().to_vec();
+                    values[8..16].iter_mut().for_each(|byte| *byte = !*byte);
+                    Arc::new(UInt8Array::from(values))
+                };
+                put(&batch, &name, Arc::new(FixedSizeListArray::new(Arc::clone(field), *size, values, None)))
+            });
+            let found = check(&victim.out).findings;
+            let is_it =
+                |f: &Finding| f.check == Check::Vector && f.problem.contains("is not what is stored of its vector");
+            assert!(found.iter().any(is_it), "{kind} {changed}: {found:#?}");
+            let blames_another = |f: &Finding| kind.starts_with("f32") && !f.problem.contains(&name);
+            assert!(!found.iter().any(blames_another), "{kind} {changed}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_too_long_for_a_vector_are_found() {
+    let home = corpus();
+    index(home.path(), "out", &["--files", "2", "--embedding-type", "int8"]);
+    let victim = Victim { out: home.path().join("out") };
+    victim.rewrite("chunks", |batch| {
+        let column = batch.column_by_name("embedding_int8").unwrap().as_fixed_size_list();
+        let DataType::FixedSizeList(field, size) = column.data_type() else { unreachable!() };
+        let values = vec![100_i8; column.values().len()];
+        let column = FixedSizeListArray::new(Arc::clone(field), *size, Arc::new(Int8Array::from(values)), None);
+        put(&batch, "embedding_int8", Arc::new(column))
+    });
+    let found = check(&victim.out).findings;
+    assert!(found.iter().any(|f| f.check == Check::Vector && f.problem.contains("has length 6.2")), "{found:#?}");
 }
 
 #[test]

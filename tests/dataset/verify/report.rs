@@ -15,7 +15,14 @@ fn every_preset_and_way_to_store_vectors_passes_with_its_corpus() {
     let home = corpus();
     let roots = [Root::new(home.path().join("docs"))];
     for preset in Preset::ALL {
-        for (kind, sizes) in [("f32", &[][..]), ("f16", &["--max", "60"]), ("list", &["--files", "1"])] {
+        for (kind, sizes) in [
+            ("f32", &[][..]),
+            ("f16", &["--max", "60"]),
+            ("list", &["--files", "1"]),
+            ("f16,int8,bits", &[]),
+            ("int8", &[]),
+            ("bits", &["--files", "1"]),
+        ] {
             let sizes = if preset == Preset::None { &[] } else { sizes };
             index(home.path(), "out", &[&["--preset", preset.name(), "--embedding-type", kind], sizes].concat());
             let verification = verify(&home.path().join("out").into(), Some(&roots)).unwrap();

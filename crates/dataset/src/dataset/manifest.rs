@@ -18,8 +18,8 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::{count, did_you_mean};
 use chunkmill_embed::hub::plain;
 use chunkmill_embed::{
-    EmbeddingType, Engine, MAX_DIM, MAX_VOCABULARY, ModelInfo, Precision, QueryModel, Representation, SPARSE_TRUNCATED,
-    ServiceModel, SparseModel,
+    EmbeddingTypes, Engine, MAX_DIM, MAX_VOCABULARY, ModelInfo, Precision, QueryModel, Representation,
+    SPARSE_TRUNCATED, ServiceModel, SparseModel,
 };
 use chunkmill_text::chunk::{Settings, Spec};
 use chunkmill_text::document::{Admission, LinkKind, PARSER_VERSION};
@@ -161,7 +161,7 @@ pub struct Output {
     /// Files per table.
     pub files: usize,
     /// How vectors are stored.
-    pub embedding_type: EmbeddingType,
+    pub embedding_type: EmbeddingTypes,
     /// How their values are encoded.
     pub float_encoding: FloatEncoding,
 }
@@ -328,8 +328,8 @@ fn sum(rows: &RecordBatch, column: &str) -> u64 {
 }
 
 impl Manifest {
-    /// Returns the vectors that the chunks have.
-    pub fn representations(&self) -> [Representation; 1] {
+    /// Returns the vectors that the chunks have, the most exact first.
+    pub fn representations(&self) -> Vec<Representation> {
         Representation::all(self.model.dim, self.output.embedding_type)
     }
 

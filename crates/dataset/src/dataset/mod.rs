@@ -45,7 +45,7 @@ pub use manifest::{
 pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
-pub use reader::{sparse_vectors, vectors};
+pub use reader::{restored_vectors, sparse_vectors, vectors};
 pub use rows::QuarantineRow;
 pub use rows::batches;
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};

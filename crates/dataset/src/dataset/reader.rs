@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Schema, SchemaRef, UInt32Type};
+use arrow::datatypes::{DataType, Float16Type, Float32Type, Int8Type, Schema, SchemaRef, UInt8Type, UInt32Type};
 use bytes::Bytes;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
-use chunkmill_embed::SparseVector;
+use chunkmill_embed::{EmbeddingType, Representation, SparseVector, StoredVectors, ZERO_VECTOR, restore};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::{FileEntry, Manifest, Table, writer};
+use super::{FileEntry, Manifest, Table, flagged, writer};
 use crate::storage::{Input, Location};
 
 /// Maximum number of rows in memory at once.
@@ -162,18 +162,42 @@ impl Dataset {
     }
 }
 
-/// Returns the values of a column of vectors, row-major as `f32`, however they are stored; `None` if it is not a
-/// column of vectors with `dim` dimensions.
-pub fn vectors(column: &ArrayRef, dim: usize) -> Option<ArrayRef> {
+/// Returns the vectors of a column, row-major as they are stored; `None` if the column is not of this representation. A
+/// representation in `f32` also reads other widths of floats, and lists of any kind.
+pub fn vectors(column: &ArrayRef, of: &Representation) -> Option<StoredVectors> {
+    let width = of.width();
     let values = match column.data_type() {
-        DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(dim) => {
+        DataType::FixedSizeList(_, size) if usize::try_from(*size) == Ok(width) => {
             column.as_fixed_size_list().values().clone()
         }
         DataType::List(_) => column.as_list::<i32>().values().clone(),
         _ => return None,
     };
-    let values = cast(&values, &DataType::Float32).ok()?;
-    (column.len().checked_mul(dim) == Some(values.len())).then_some(values)
+    if column.len().checked_mul(width) != Some(values.len()) {
+        return None;
+    }
+    Some(match of.stored {
+        EmbeddingType::F32 | EmbeddingType::List => {
+            let floats = cast(&values, &DataType::Float32).ok()?;
+            StoredVectors::F32(floats.as_primitive_opt::<Float32Type>()?.values().to_vec())
+        }
+        EmbeddingType::F16 => StoredVectors::F16(values.as_primitive_opt::<Float16Type>()?.values().to_vec()),
+        EmbeddingType::Int8 => StoredVectors::Int8(values.as_primitive_opt::<Int8Type>()?.values().to_vec()),
+        EmbeddingType::Bits => StoredVectors::Bits(values.as_primitive_opt::<UInt8Type>()?.values().to_vec()),
+    })
+}
+
+/// Returns vectors that are stored as the columns of a batch are, row-major, and zeros where the column `flags` says so;
+/// `None` if a column is not of its representation. The vectors are as they were computed if a column is exact.
+pub fn restored_vectors(batch: &RecordBatch, representations: &[Representation]) -> Option<Vec<f32>> {
+    let sources = Representation::sources(representations);
+    let columns: Vec<StoredVectors> =
+        sources.iter().map(|of| vectors(batch.column_by_name(of.column())?, of)).collect::<Option<_>>()?;
+    let dim = sources.first()?.dim;
+    let mut restored = restore(&columns, dim);
+    let zero = flagged(batch.column_by_name("flags")?, ZERO_VECTOR)?;
+    restored.chunks_mut(dim.max(1)).zip(zero).filter(|(_, is_zero)| *is_zero).for_each(|(vector, _)| vector.fill(0.0));
+    Some(restored)
 }
 
 /// Returns the vectors of a column of sparse vectors; `None` if it is none, or tokens are not in order.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, ListArray, RecordBatch, StructArray, UInt32Array,
+    Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, Int8Array, ListArray, RecordBatch, StructArray,
+    UInt8Array, UInt32Array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use chunkmill_base::value::named;
-use chunkmill_embed::{EmbeddingType, Representation, SparseVector};
+use chunkmill_embed::{EmbeddingType, Representation, SparseVector, StoredVectors};
 
 use super::columns::Columns;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
@@ -62,14 +63,16 @@ named! {
 
 /// A column of vectors.
 fn vector(of: &Representation) -> Field {
-    let element = |float| Arc::new(Field::new("element", float, false));
-    let size = i32::try_from(of.dim).unwrap_or(i32::MAX);
+    let element = |number| Arc::new(Field::new("element", number, false));
+    let size = i32::try_from(of.width()).unwrap_or(i32::MAX);
     let values = match of.stored {
         EmbeddingType::F32 => DataType::FixedSizeList(element(DataType::Float32), size),
         EmbeddingType::F16 => DataType::FixedSizeList(element(DataType::Float16), size),
         EmbeddingType::List => DataType::List(element(DataType::Float32)),
+        EmbeddingType::Int8 => DataType::FixedSizeList(element(DataType::Int8), size),
+        EmbeddingType::Bits => DataType::FixedSizeList(element(DataType::UInt8), size),
     };
-    Field::new(of.column, values, false)
+    Field::new(of.column(), values, false)
 }
 
 /// The column of sparse vectors.
@@ -112,22 +115,23 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
     }
 }
 
-/// Builds a batch from rows of `chunks`, their vectors, which are row-major, and their sparse vectors, if they have some.
+/// Builds a batch from rows of `chunks`, their vectors, row-major, which are stored in each of some representations, and
+/// their sparse vectors, if they have some.
 ///
 /// # Errors
 /// Those of [`RecordBatch::try_new`], if the number of vectors differs from the number of rows.
 pub fn chunks_batch(
     rows: &[ChunkRow],
-    vectors: &[(Representation, &[f32])],
+    representations: &[Representation],
+    vectors: &[f32],
     sparse: Option<&[SparseVector]>,
 ) -> Result<RecordBatch, ArrowError> {
     let mut columns = ChunkRow::arrays(&rows.iter().collect::<Vec<_>>())?;
-    for (of, values) in vectors {
-        columns.push(embeddings(rows.len(), of, values)?);
+    for of in representations {
+        columns.push(embeddings(rows.len(), of, vectors)?);
     }
     columns.extend(sparse.map(sparse_embeddings).transpose()?);
-    let all: Vec<Representation> = vectors.iter().map(|(of, _)| *of).collect();
-    RecordBatch::try_new(chunks_schema(&all, sparse.is_some()), columns)
+    RecordBatch::try_new(chunks_schema(representations, sparse.is_some()), columns)
 }
 
 fn sparse_embeddings(vectors: &[SparseVector]) -> Result<ArrayRef, ArrowError> {
@@ -152,19 +156,18 @@ pub(super) fn edges_batch(rows: &[EdgeRow]) -> Result<RecordBatch, ArrowError> {
 }
 
 fn embeddings(rows: usize, of: &Representation, vectors: &[f32]) -> Result<ArrayRef, ArrowError> {
-    let Representation { dim, stored, .. } = *of;
-    let values: ArrayRef = match stored {
-        EmbeddingType::F16 => {
-            let half = vectors.iter().map(|&x| <Float16Type as ArrowPrimitiveType>::Native::from_f32(x));
-            Arc::new(Float16Array::from_iter_values(half))
-        }
-        EmbeddingType::F32 | EmbeddingType::List => Arc::new(Float32Array::from(vectors.to_vec())),
+    let values: ArrayRef = match of.store(vectors) {
+        StoredVectors::F32(values) => Arc::new(Float32Array::from(values)),
+        StoredVectors::F16(values) => Arc::new(Float16Array::from(values)),
+        StoredVectors::Int8(values) => Arc::new(Int8Array::from(values)),
+        StoredVectors::Bits(values) => Arc::new(UInt8Array::from(values)),
     };
     let field = Arc::new(Field::new("element", values.data_type().clone(), false));
-    if stored == EmbeddingType::List {
-        let offsets = OffsetBuffer::from_lengths(vec![dim; rows]);
+    if of.stored == EmbeddingType::List {
+        let offsets = OffsetBuffer::from_lengths(vec![of.dim; rows]);
         return Ok(Arc::new(ListArray::try_new(field, offsets, values, None)?));
     }
-    let size = i32::try_from(dim).map_err(|_| ArrowError::InvalidArgumentError(format!("dimension {dim}")))?;
+    let width = of.width();
+    let size = i32::try_from(width).map_err(|_| ArrowError::InvalidArgumentError(format!("width {width}")))?;
     Ok(Arc::new(FixedSizeListArray::try_new(field, size, values, None)?))
 }

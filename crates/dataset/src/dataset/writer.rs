@@ -28,7 +28,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, SchemaRef};
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{EmbeddingType, Representation, SparseVector};
+use chunkmill_embed::{EmbeddingType, INT8_ONE, Representation, SparseVector};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -97,12 +97,12 @@ impl<'a> PartWriter<'a> {
         documents: &[DocumentRow],
         outlines: &[OutlineRow],
     ) -> Result<()> {
-        let [of] = self.manifest.representations();
+        let (all, dim) = (self.manifest.representations(), self.manifest.model.dim);
         let failed = |path: &Path, error| Error::io("write", path)(io::Error::other(error));
         for rows in batches(chunks.iter().map(ChunkRow::bytes)) {
-            let vectors = &vectors[rows.start * of.dim..rows.end * of.dim];
+            let vectors = &vectors[rows.start * dim..rows.end * dim];
             let sparse = self.manifest.model.sparse.as_ref().map(|_| &sparse[rows.clone()]);
-            let batch = schema::chunks_batch(&chunks[rows], &[(of, vectors)], sparse);
+            let batch = schema::chunks_batch(&chunks[rows], &all, vectors, sparse);
             self.push_chunks(&batch.map_err(|error| failed(&self.chunks.path, error))?)?;
         }
         let batch = schema::documents_batch(documents);
@@ -386,8 +386,8 @@ fn bloom(builder: WriterPropertiesBuilder, column: &str) -> WriterPropertiesBuil
 }
 
 fn vectors(builder: WriterPropertiesBuilder, of: &Representation, encoding: FloatEncoding) -> WriterPropertiesBuilder {
-    let path = || ColumnPath::new([of.column, "list", "element"].map(str::to_owned).to_vec());
-    let split = encoding == FloatEncoding::Bss && of.stored != EmbeddingType::F16;
+    let path = || ColumnPath::new([of.column(), "list", "element"].map(str::to_owned).to_vec());
+    let split = encoding == FloatEncoding::Bss && of.stored.is_exact();
     let encoding = if split { Encoding::BYTE_STREAM_SPLIT } else { Encoding::PLAIN };
     builder
         .set_column_dictionary_enabled(path(), false)
@@ -412,5 +412,7 @@ pub(super) fn key_values(manifest: &Manifest) -> Vec<KeyValue> {
     let sparse = model.sparse.iter().flat_map(|sparse| {
         [("chunkmill.sparse_model", sparse.id.clone()), ("chunkmill.sparse_fingerprint", sparse.fingerprint.clone())]
     });
-    pairs.into_iter().chain(sparse).map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()
+    let has_bytes = manifest.representations().iter().any(|of| of.stored == EmbeddingType::Int8);
+    let scale = has_bytes.then(|| ("chunkmill.embedding_int8_scale", format!("1/{INT8_ONE}")));
+    pairs.into_iter().chain(sparse).chain(scale).map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()
 }

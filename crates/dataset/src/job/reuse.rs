@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{Float32Type, Int64Type};
+use arrow::datatypes::Int64Type;
 use blake3::Hash;
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{SPARSE_TRUNCATED, SparseVector};
+use chunkmill_embed::{Representation, SPARSE_TRUNCATED, SparseVector};
 
 use crate::dataset::{
-    ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, flagged, sparse_vectors, vectors,
+    ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, flagged, restored_vectors, sparse_vectors,
 };
 
 /// The values that models computed for a chunk.
@@ -61,14 +61,13 @@ impl Earlier {
 
     fn read(dataset: Dataset, next: &Manifest) -> Result<Option<Self>> {
         let manifest = dataset.manifest();
-        // Rounded vectors cannot be restored; exact ones can be stored in any type.
-        let mut pairs = manifest.representations().into_iter().zip(next.representations());
-        let exact = pairs.all(|(stored, wanted)| stored.stored.serves(wanted.stored));
+        // Rounded vectors can only be stored as they are; exact ones in any type.
+        let serves = manifest.output.embedding_type.serve(next.output.embedding_type);
         let alike = manifest.spec.fingerprint == next.spec.fingerprint
             && manifest.model.computes_as(&next.model)
             && manifest.parser_version == next.parser_version
             && manifest.admission.read.reads_as(&next.admission.read)
-            && exact;
+            && serves;
         if !alike {
             return Ok(None);
         }
@@ -138,21 +137,21 @@ impl Earlier {
         chunks: &[ChunkRow],
         kept: &mut [Option<ChunkValues>],
     ) -> Result<()> {
-        let [of] = self.dataset.manifest().representations();
-        let dim = of.dim;
+        let all = self.dataset.manifest().representations();
+        let dim = self.dataset.manifest().model.dim;
         let Some(file) = self.dataset.files(Table::Chunks).nth(file) else { return Ok(()) };
         let damaged = || damaged(&self.dataset, file);
         let is_sparse = self.dataset.manifest().model.sparse.is_some();
-        let columns = ["chunk_id", "content_hash", "n_model_tokens", of.column].into_iter();
-        let columns = columns.chain(is_sparse.then_some(["flags", SPARSE]).into_iter().flatten());
+        let columns = ["chunk_id", "content_hash", "n_model_tokens", "flags"].into_iter();
+        let columns = columns.chain(Representation::sources(&all).iter().map(Representation::column));
+        let columns = columns.chain(is_sparse.then_some(SPARSE));
         for batch in self.dataset.read(file, &columns.collect::<Vec<_>>(), Some(rows))? {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
             let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
             let rows = text("chunk_id")?.iter().zip(text("content_hash")?);
             let tokens = column("n_model_tokens")?.as_primitive_opt::<Int64Type>().ok_or_else(damaged)?;
-            let values = vectors(column(of.column)?, dim).ok_or_else(damaged)?;
-            let values = values.as_primitive::<Float32Type>().values();
+            let values = restored_vectors(&batch, &all).ok_or_else(damaged)?;
             let sparse = is_sparse.then(|| sparse_values(column("flags")?, column(SPARSE)?).ok_or_else(damaged));
             let mut sparse = sparse.transpose()?.into_iter().flatten();
             for (row, ((id, hash), tokens)) in rows.zip(tokens).enumerate() {

@@ -32,6 +32,7 @@ pub fn run(
     watch: Watcher<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
+    embedder.info().check_stored(job.output.embedding_type)?;
     job.spec.encoding().load();
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     // Before the folder is opened as a dataset, which a folder of documents is not.

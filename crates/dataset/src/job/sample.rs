@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use arrow::array::{Array, AsArray, StringArray};
-use arrow::datatypes::Float32Type;
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{Batcher, Embedder, Role, is_zero};
+use chunkmill_embed::{Batcher, Embedder, Representation, Role, is_zero, restore};
 use chunkmill_text::chunk::{Pooling, Spec};
 use chunkmill_text::document::without_data_urls;
 use serde::Serialize;
 
-use crate::dataset::{Dataset, Table, vectors};
+use crate::dataset::{Dataset, Table, restored_vectors};
 
 /// The comparison of some vectors of a dataset with new ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -53,7 +52,7 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
     let most = most.min(rows);
     let mut wanted = (0..most).map(|at| at * rows / most).peekable();
     let (mut first, mut sampled) = (0, Vec::with_capacity(most));
-    let [representation] = manifest.representations();
+    let (all, dim) = (manifest.representations(), manifest.model.dim);
     for file in dataset.files(Table::Chunks) {
         let end = first + usize::try_from(file.rows).unwrap_or(usize::MAX);
         let mut here = Vec::new();
@@ -70,7 +69,8 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
             help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
         };
         let texts = ["chunk_id", "doc_id", "path", "content", "normalized_content", "header_path"];
-        let columns: Vec<&str> = texts.into_iter().chain([representation.column]).collect();
+        let sources = Representation::sources(&all).iter().map(Representation::column);
+        let columns: Vec<&str> = texts.into_iter().chain(["flags"]).chain(sources).collect();
         for batch in dataset.read(file, &columns, Some(here))? {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
@@ -78,10 +78,9 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
             let [ids, documents, paths, contents, normalized, headers] = texts.map(text);
             let (ids, documents, paths) = (ids?, documents?, paths?);
             let (contents, normalized, headers) = (contents?, normalized?, headers?);
-            let values = vectors(column(representation.column)?, representation.dim).ok_or_else(damaged)?;
-            let values = values.as_primitive::<Float32Type>().values();
+            let values = restored_vectors(&batch, &all).ok_or_else(damaged)?;
             let of = |column: &StringArray, row: usize| column.is_valid(row).then(|| column.value(row).to_owned());
-            for (row, vector) in values.chunks_exact(representation.dim).enumerate() {
+            for (row, vector) in values.chunks_exact(dim).enumerate() {
                 let shown = of(normalized, row).or_else(|| of(contents, row)).unwrap_or_default();
                 let shown = without_data_urls(&shown).into_owned();
                 let title = titles.get(documents.value(row)).map(String::as_str);
@@ -94,7 +93,10 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
     }
     let texts: Vec<String> = sampled.iter().map(|chunk| chunk.text.clone()).collect();
     let computed = Batcher::new(embedder, None).embed(&texts, Role::Document, stop, &|_, _| ())?;
-    let again = computed.vectors.chunks(embedder.info().dim);
+    // Rounded as those of the dataset are.
+    let again: Vec<_> = Representation::sources(&all).iter().map(|of| of.store(&computed.vectors)).collect();
+    let again = restore(&again, dim);
+    let again = again.chunks(dim);
     let mut cosines: Vec<(f64, &str)> =
         sampled.iter().zip(again).map(|(chunk, again)| (cosine(&chunk.vector, again), chunk.id.as_str())).collect();
     cosines.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -212,6 +212,7 @@ pub(super) struct Work {
 /// Finds the work of a run. Writes nothing.
 pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &AtomicBool) -> Result<Work> {
     let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
+    embedder.info().check_stored(job.output.embedding_type)?;
     let dataset = Dataset::find(out)?;
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let deleted = leaving(job, out, dataset.as_ref(), &parts)?;

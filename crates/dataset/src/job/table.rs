@@ -15,7 +15,7 @@ use arrow::compute::{can_cast_types, cast, take};
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use chunkmill_base::error::{Error, Result, Skip};
-use chunkmill_embed::{Batcher, EmbeddingResult, EmbeddingType, Representation, Role};
+use chunkmill_embed::{Batcher, EmbeddingResult, EmbeddingTypes, Representation, Role};
 use chunkmill_text::document::{DEFAULT_COLLECTION, Origin};
 use rayon::prelude::*;
 
@@ -33,8 +33,8 @@ const ERROR: &str = "error";
 pub struct TableFilter<'a> {
     recipe: Recipe<'a>,
     batcher: Option<Batcher<'a>>,
-    /// Representation of the vectors of chunks, if there is a batcher.
-    vectors: Option<Representation>,
+    /// Representations of the vectors of chunks; none without a batcher.
+    representations: Vec<Representation>,
     input: InputColumns,
     schema: SchemaRef,
     /// Hashes of the ids of all documents so far.
@@ -58,24 +58,25 @@ type Row<'b> = Result<(Origin, &'b [u8]), String>;
 impl<'a> TableFilter<'a> {
     /// Creates a filter for a table with these columns. It needs `doc_id` and `text`, and reads `collection`,
     /// `path` and `modified_time` if they exist. The extension of `path`, or of `doc_id` if there is no `path`,
-    /// determines the format of the text. With a batcher, the output has a column `embedding` of the given type.
+    /// determines the format of the text. With a batcher, the output has columns of vectors of the given types.
     ///
     /// # Errors
     /// [`Error::Setting`] if `doc_id` or `text` is missing, if a column has a type that cannot be read, or if
-    /// another column has the name of an output column.
+    /// another column has the name of an output column, or if vectors of the model cannot be stored in these types.
     pub fn new(
         recipe: Recipe<'a>,
         batcher: Option<Batcher<'a>>,
-        stored: EmbeddingType,
+        stored: EmbeddingTypes,
         table: &Schema,
     ) -> Result<Self> {
         let input = InputColumns::of(table)?;
-        let vectors = batcher.as_ref().map(|batcher| {
-            let [of] = Representation::all(batcher.info().dim, stored);
-            of
-        });
+        if let Some(batcher) = &batcher {
+            batcher.info().check_stored(stored)?;
+        }
+        let representations =
+            batcher.as_ref().map(|batcher| Representation::all(batcher.info().dim, stored)).unwrap_or_default();
         let is_sparse = batcher.as_ref().is_some_and(|batcher| batcher.info().sparse.is_some());
-        let columns = chunks_schema(vectors.as_slice(), is_sparse);
+        let columns = chunks_schema(&representations, is_sparse);
         // In a row with an error, any of them may be null.
         let mut fields: Vec<Field> =
             columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
@@ -88,7 +89,14 @@ impl<'a> TableFilter<'a> {
             fields.push(other.clone());
         }
         fields.push(Field::new(ERROR, DataType::Utf8, true));
-        Ok(Self { recipe, batcher, vectors, input, schema: Arc::new(Schema::new(fields)), known: HashSet::new() })
+        Ok(Self {
+            recipe,
+            batcher,
+            representations,
+            input,
+            schema: Arc::new(Schema::new(fields)),
+            known: HashSet::new(),
+        })
     }
 
     /// Returns the output columns: those of `chunks`, the copied columns of the table, and `error`.
@@ -192,7 +200,7 @@ impl<'a> TableFilter<'a> {
         };
         let sparse =
             self.batcher.as_ref().map(|batcher| batcher.sparse(&texts, stop, &|_, _| ())).transpose()?.flatten();
-        let dim = self.vectors.map_or(1, |of| of.dim).max(1);
+        let dim = self.batcher.as_ref().map_or(1, |batcher| batcher.info().dim).max(1);
         for ((row, vector), n_tokens) in chunks.iter_mut().zip(vectors.chunks(dim)).zip(n_tokens) {
             row.set_embedding(vector, i64::try_from(n_tokens).unwrap_or(i64::MAX), max_tokens);
         }
@@ -213,9 +221,9 @@ impl<'a> TableFilter<'a> {
             let mut held = places.iter().flatten();
             let start = held.clone().next().copied().unwrap_or_default();
             let end = held.next_back().map_or(start, |last| last + 1);
-            let vectors = self.vectors.map(|of| (of, &vectors[start * of.dim..end * of.dim]));
+            let vectors = if vectors.is_empty() { &vectors[..] } else { &vectors[start * dim..end * dim] };
             let sparse = sparse.as_ref().map(|sparse| &sparse.vectors[start..end]);
-            let chunks = chunks_batch(&chunks[start..end], vectors.as_slice(), sparse)?;
+            let chunks = chunks_batch(&chunks[start..end], &self.representations, vectors, sparse)?;
             let number = |at: usize| u32::try_from(at).map_err(|error| ArrowError::ExternalError(Box::new(error)));
             let rows: UInt32Array = rows.iter().map(|&row| number(row).map(Some)).collect::<Result<_, _>>()?;
             let places: UInt32Array =

@@ -18,6 +18,8 @@
 
 use rayon::prelude::*;
 
+use super::column::Column;
+
 /// Weight of the score above the highest one by chance.
 const SCORE: f64 = 0.62;
 
@@ -43,17 +45,18 @@ pub(super) struct SimilarityScale {
 }
 
 impl SimilarityScale {
-    /// Measures vectors, row after row, of which `own` are the dot products with themselves. Vectors of zeros do not count.
+    /// Measures vectors, of which `own` are the dot products with themselves, one for each row. Vectors of zeros do not count.
     /// Returns `None` if there are no two different ones. The order of additions is fixed.
-    pub(super) fn of(values: &[f32], dim: usize, own: impl Iterator<Item = f32>) -> Option<Self> {
-        let sum_of = |block: &[f32]| {
+    pub(super) fn of(vectors: &Column, own: impl ExactSizeIterator<Item = f32>) -> Option<Self> {
+        let (rows, dim) = (own.len(), vectors.dim());
+        let sum_of = |block: usize| {
             let mut sum = vec![0.0; dim];
-            for vector in block.chunks_exact(dim) {
-                sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += f64::from(*value));
+            for row in block * BLOCK..rows.min((block + 1) * BLOCK) {
+                sum.iter_mut().zip(&*vectors.vector(row)).for_each(|(sum, value)| *sum += f64::from(*value));
             }
             sum
         };
-        let blocks: Vec<Vec<f64>> = values.par_chunks((dim * BLOCK).max(1)).map(sum_of).collect();
+        let blocks: Vec<Vec<f64>> = (0..rows.div_ceil(BLOCK)).into_par_iter().map(sum_of).collect();
         let sum = (0..dim).map(|at| blocks.iter().map(|block| block[at]).sum::<f64>());
         let all: f64 = sum.map(|sum| sum * sum).sum();
         let own = own.filter(|own| *own > 0.0).map(f64::from);

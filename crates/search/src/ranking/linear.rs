@@ -69,11 +69,16 @@ pub(super) struct Term<'s> {
     pub(super) scores: &'s [f32],
 }
 
-/// Computes the sum of some terms for every row. Means and deviations cover the rows that `mask` lets through.
-pub(super) fn sum(terms: &[Term<'_>], len: usize, mask: Option<&[bool]>) -> Vec<f64> {
-    let terms = terms.par_iter().filter(|term| term.weight > 0.0);
-    let spreads: Vec<(&Term<'_>, Spread)> =
-        terms.map(|term| (term, Spread::of(term.scores, |row| mask.is_none_or(|mask| mask[row])))).collect();
-    let sum = |row: usize| spreads.iter().map(|(term, spread)| term.weight * spread.z(term.scores[row])).sum();
-    (0..len).into_par_iter().with_min_len(BLOCK).map(sum).collect()
+/// Computes the sum of some terms for every row, and how much a score of each term counts in it. Means and deviations cover the
+/// rows that `mask` lets through.
+pub(super) fn sum(terms: &[Term<'_>], len: usize, mask: Option<&[bool]>) -> (Vec<f64>, Vec<f64>) {
+    let spread = |term: &Term<'_>| {
+        let counts = |row: usize| mask.is_none_or(|mask| mask[row]);
+        if term.weight > 0.0 { Spread::of(term.scores, counts) } else { Spread { mean: 0.0, scale: 0.0 } }
+    };
+    let spreads: Vec<Spread> = terms.par_iter().map(spread).collect();
+    let counted: Vec<_> = terms.iter().zip(&spreads).filter(|(term, _)| term.weight > 0.0).collect();
+    let sum = |row: usize| counted.iter().map(|(term, spread)| term.weight * spread.z(term.scores[row])).sum();
+    let factors = terms.iter().zip(&spreads).map(|(term, spread)| term.weight * spread.scale).collect();
+    ((0..len).into_par_iter().with_min_len(BLOCK).map(sum).collect(), factors)
 }

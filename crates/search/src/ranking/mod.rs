@@ -1,8 +1,9 @@
 //! Ranking: the order in which chunks answer a question.
 //!
 //! A [`Ranker`] is created once for a snapshot and can then be queried many times, from many threads. The data
-//! that a mode needs (vectors, keyword indexes, links) is loaded on first use and kept. Every list is exact and in
-//! one order: by score, with ties broken by document and position.
+//! that a mode needs (vectors, keyword indexes, links) is loaded on first use and kept. Lists are in one
+//! order: by score, with ties broken by document and position. They are exact, except that small vectors, if there are some,
+//! choose the chunks whose vectors are compared.
 //!
 //! By default, the score of a chunk c of a document d for a question q is
 //!
@@ -22,16 +23,19 @@
 //! | `settings` | Which settings are there? |
 //! | `rows` | What is known about every chunk without its text? |
 //! | `top` | Which of many rows are the best? |
-//! | `vectors` | How near is each vector? |
+//! | `column` | What is the product of a question and each vector of a number type? |
+//! | `stored` | Which columns would a store have? |
 //! | `sparse` | How much do a chunk and a question share, by their sparse vectors? |
 //! | `language`, `words` | Which words of a text can be found? |
 //! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
 //! | `chance` | How likely is it that a chunk holds evidence? |
+//! | `vectors` | How near is each vector? |
 //! | `graph` | Which chunks are one link away? |
 
 mod cache;
 mod chance;
+mod column;
 mod graph;
 mod keywords;
 mod language;
@@ -50,7 +54,7 @@ pub use reciprocal::{Part, Parts};
 pub use rows::DocumentInfo;
 pub(crate) use rows::{HeadingInside, Headings, Row, Rows};
 pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
-pub use stored::{StoredAs, StoredValue};
+pub use stored::StoredAs;
 pub use words::Marker;
 
 use std::collections::HashMap;
@@ -238,7 +242,7 @@ impl Ranker {
         let (vectors, keywords) = (self.vectors()?, self.keywords(question.ranking.language)?);
         let by_vector = || vectors.scores(vector, neighbours.single());
         let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
-        let (by_vector, by_keyword) = (by_vector?, by_keyword?);
+        let (mut by_vector, by_keyword) = (by_vector?, by_keyword?);
         let by_sparse = self.sparse_scores(question)?.unwrap_or_default();
         let times = if recency > Weight::ZERO { self.times() } else { Vec::new() };
         let of_sparse = if by_sparse.is_empty() { 0.0 } else { sparse_share.get() };
@@ -248,7 +252,20 @@ impl Ranker {
             Term { weight: of_sparse, scores: &by_sparse },
             Term { weight: recency.get(), scores: &times },
         ];
-        let mut sums = linear::sum(&terms, self.rows.len(), mask);
+        let (mut sums, factors) = linear::sum(&terms, self.rows.len(), mask);
+        let prepared = vectors.prepare(vector);
+        let score_again = |sums: &mut [f64], by_vector: &mut [f32]| {
+            let Some(count) = vectors.scored_again(k.max(graph_seeds)) else { return };
+            for ScoredRow { row, .. } in self.top(sums.iter().copied().enumerate(), count, mask) {
+                let row = row as usize;
+                let score = vectors.score(row, &prepared, neighbours.single());
+                if !by_vector[row].is_nan() {
+                    sums[row] += factors[0] * (f64::from(score) - f64::from(by_vector[row]));
+                    by_vector[row] = score;
+                }
+            }
+        };
+        score_again(&mut sums, &mut by_vector);
         let mut linked = HashMap::new();
         if question.mode == Mode::Graph {
             let seeds = self.top(sums.iter().copied().enumerate(), graph_seeds, mask);
@@ -258,6 +275,7 @@ impl Ranker {
                 sums[row as usize] += graph.get() * score.max(0.0);
                 linked.insert(row, Part { rank: None, score });
             }
+            score_again(&mut sums, &mut by_vector);
         }
         let candidates = mask.map_or(self.rows.len(), |mask| mask.iter().filter(|passes| **passes).count());
         // A question without a vector is similar to nothing, whatever the documents say.

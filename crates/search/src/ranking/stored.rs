@@ -1,51 +1,27 @@
-//! Vectors as a store may keep them: in fewer bits or fewer dimensions. A dataset contains them in full. Searching
-//! them as if they were reduced shows how much a reduction loses.
+//! Vectors as a store may keep them: in fewer bits or fewer dimensions. Searching a dataset as if its vectors were reduced shows
+//! how much a reduction loses.
 
 use std::fmt;
 use std::str::FromStr;
 
-use chunkmill_embed::is_zero;
+use chunkmill_embed::{EmbeddingTypes, Representation, StoredVectors, is_zero};
 use rayon::prelude::*;
 
-/// The form in which a store keeps vectors: `f32`, `int8` or `binary`, each optionally with `@N` for only the
-/// first N dimensions.
+use super::column::Column;
+
+/// The form in which a store keeps vectors: types as in `--embedding-type`, the smallest of which is searched and the most exact of
+/// which scores the best rows again, optionally with `@N` for only the first N dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct StoredAs {
-    /// Form in which a value is kept.
-    pub value: StoredValue,
+    /// Types in which vectors are kept.
+    pub types: EmbeddingTypes,
     /// Number of leading dimensions that are kept; all if `None`.
     pub dimensions: Option<usize>,
 }
 
-/// The form in which a value of a vector is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum StoredValue {
-    /// Single precision.
-    #[default]
-    F32,
-    /// An integer from −127 to 127, where 127 is the largest absolute value of all vectors.
-    Int8,
-    /// The sign. The question keeps its values, as in a search that scores the hits of binary codes again.
-    Binary,
-}
-
-impl StoredValue {
-    /// Every form.
-    pub const ALL: [Self; 3] = [Self::F32, Self::Int8, Self::Binary];
-
-    /// Returns the name used in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Int8 => "int8",
-            Self::Binary => "binary",
-        }
-    }
-}
-
 impl fmt::Display for StoredAs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.value.name())?;
+        write!(f, "{}", self.types)?;
         self.dimensions.map_or(Ok(()), |dimensions| write!(f, "@{dimensions}"))
     }
 }
@@ -54,13 +30,13 @@ impl FromStr for StoredAs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, dimensions) = text.split_once('@').map_or((text, None), |(name, rest)| (name, Some(rest)));
-        let value = StoredValue::ALL.into_iter().find(|value| value.name() == name);
+        let (types, dimensions) = text.split_once('@').map_or((text, None), |(types, rest)| (types, Some(rest)));
+        let types = types.parse()?;
         let dimensions = dimensions.map(|text| text.parse().ok().filter(|&dimensions: &usize| dimensions > 0));
-        match (value, dimensions) {
-            (Some(value), None) => Ok(Self { value, dimensions: None }),
-            (Some(value), Some(Some(dimensions))) => Ok(Self { value, dimensions: Some(dimensions) }),
-            _ => Err(format!("`{text}` is not f32, int8 or binary, optionally with @N for the first N dimensions")),
+        match dimensions {
+            None => Ok(Self { types, dimensions: None }),
+            Some(Some(dimensions)) => Ok(Self { types, dimensions: Some(dimensions) }),
+            Some(None) => Err(format!("`{text}` does not end in @N, for the first N dimensions")),
         }
     }
 }
@@ -68,52 +44,30 @@ impl FromStr for StoredAs {
 impl StoredAs {
     /// Returns the number of bytes of a vector with `dim` dimensions.
     pub fn bytes(self, dim: usize) -> usize {
-        let kept = self.dimensions.unwrap_or(dim).min(dim);
-        match self.value {
-            StoredValue::F32 => 4 * kept,
-            StoredValue::Int8 => kept,
-            StoredValue::Binary => kept.div_ceil(8),
-        }
+        let dim = self.dimensions.unwrap_or(dim).min(dim);
+        Representation::all(dim, self.types).iter().map(Representation::bytes).sum()
     }
 
-    /// Replaces vectors of length 1, one after the other, by the vectors that the store would return. Shortened
-    /// vectors are scaled to length 1 again. Dimensions that are not kept become 0, so questions need not be
-    /// shortened.
-    pub(super) fn apply(self, values: &mut [f32], dim: usize) {
+    /// Returns the columns that a store would have of vectors of length 1: the most exact and, if there are several, the
+    /// smallest. Shortened vectors are scaled to length 1 again.
+    pub(super) fn columns(self, mut values: Vec<f32>, dim: usize) -> (Column, Option<Column>) {
         let kept = self.dimensions.unwrap_or(dim).min(dim);
-        if dim == 0 || (self.value == StoredValue::F32 && kept == dim) {
-            return;
-        }
         if kept < dim {
-            values.par_chunks_mut(dim).for_each(|vector| {
-                vector[kept..].fill(0.0);
-                let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-                if length > 0.0 {
-                    for value in vector.iter_mut() {
-                        *value /= length;
-                    }
-                }
-            });
+            values = values.par_chunks(dim).flat_map_iter(|vector| shortened(&vector[..kept])).collect();
         }
-        match self.value {
-            StoredValue::F32 => {}
-            StoredValue::Int8 => {
-                let most = values.par_iter().map(|value| value.abs()).reduce(|| 0.0, f32::max);
-                let step = most / 127.0;
-                if step > 0.0 {
-                    values.par_iter_mut().for_each(|value| *value = (*value / step).round() * step);
-                }
-            }
-            StoredValue::Binary => {
-                #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
-                let size = 1.0 / (kept as f32).sqrt();
-                // A vector of zeros says nothing, and its signs would say something.
-                values.par_chunks_mut(dim).filter(|vector| !is_zero(vector)).for_each(|vector| {
-                    for value in &mut vector[..kept] {
-                        *value = if *value > 0.0 { size } else { -size };
-                    }
-                });
-            }
-        }
+        let all = Representation::all(kept, self.types);
+        let (best, smallest) = (all[0], all[all.len() - 1]);
+        let small = (best != smallest).then(|| Column::new(smallest, smallest.store(&values)));
+        let zeros = values.chunks(kept.max(1)).map(is_zero).collect();
+        let stored = if best.stored.is_exact() { StoredVectors::F32(values) } else { best.store(&values) };
+        let mut exact = Column::new(best, stored);
+        exact.mark_zeros(zeros);
+        (exact, small)
     }
+}
+
+/// Returns a vector scaled to length 1.
+fn shortened(vector: &[f32]) -> impl Iterator<Item = f32> + '_ {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    vector.iter().map(move |value| if length > 0.0 { value / length } else { *value })
 }

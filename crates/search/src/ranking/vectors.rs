@@ -1,18 +1,16 @@
-//! Exact vector search: the dot product with every vector, without an index or approximation.
+//! Exhaustive vector search: the dot product with every vector, without an index.
 //!
-//! All vectors are in one block of memory, row after row. A query reads the block once; several queries read it
-//! together. The order of additions is fixed, so the score of a pair is the same on every machine and any number
-//! of threads, alone or in a batch.
+//! The smallest column of vectors is read for every question, and the best rows are scored again by the most exact one. With
+//! floats alone, both are the same, and the search is exact. Several questions read the vectors together.
 
-use arrow::array::AsArray;
-use arrow::datatypes::Float32Type;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
-use chunkmill_dataset::dataset::{Dataset, FileEntry, Table, vectors};
-use chunkmill_embed::{Representation, is_zero};
+use chunkmill_dataset::dataset::{Dataset, FileEntry, Table, restored_vectors, vectors};
+use chunkmill_embed::{EmbeddingType, Representation, StoredVectors, is_zero};
 use rayon::prelude::*;
 
 use super::chance::SimilarityScale;
+use super::column::{Column, Prepared, dot};
 use super::rows::{Rows, damaged};
 use super::stored::StoredAs;
 use super::top::{ScoredRow, Top};
@@ -21,14 +19,24 @@ use super::top::{ScoredRow, Top};
 /// queries can read them.
 const BLOCK: usize = 256;
 
-/// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
-const LANES: usize = 16;
+/// Number of rows for each requested one that are scored again by a more exact column.
+const AGAIN: usize = 4;
+
+/// Smallest number of rows that are scored again. If there are no more, only the more exact column is read.
+const FEWEST_AGAIN: usize = 1000;
+
+/// Number of rows that show how scores of the small column differ from those of the most exact one.
+const SAMPLE: usize = 1000;
 
 /// The vectors of all chunks.
 #[derive(Debug)]
 pub(super) struct Vectors {
+    /// The number of values of a question.
     dim: usize,
-    values: Vec<f32>,
+    /// The most exact column.
+    exact: Column,
+    /// A smaller column, which is read for every question, if there is one.
+    small: Option<Column>,
     /// Dot products by row.
     around: Vec<Neighbourhood>,
     /// How similar the vectors are to each other, if there are several.
@@ -51,29 +59,46 @@ struct Neighbourhood {
 impl Vectors {
     /// Reads all vectors, in parallel over files, as if they were stored in the form `stored_as`.
     pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs) -> Result<Self> {
-        let [of] = dataset.manifest().representations();
-        let dim = of.dim;
-        // The number comes from the manifest; before so much memory is taken for it, the files confirm it.
-        confirm(dataset, &of)?;
-        let mut values = vec![0.0; rows.len() * dim];
-        let mut rest = values.as_mut_slice();
-        let mut parts = Vec::new();
-        for (index, file) in dataset.files(Table::Chunks).enumerate() {
-            let (part, behind) = rest.split_at_mut(rows.of_file(index).len() * dim);
-            parts.push((file, part));
-            rest = behind;
+        let all = dataset.manifest().representations();
+        let dim = dataset.manifest().model.dim;
+        let (best, smallest) = (all[0], all[all.len() - 1]);
+        if stored_as != StoredAs::default() {
+            let (best, smallest) = stored_as.columns(read(dataset, rows, &best)?.floats(dim), dim);
+            return Ok(Self::new(dim, best, smallest, rows));
         }
-        parts.into_par_iter().try_for_each(|(file, part)| fill(dataset, file, part, &of))?;
-        stored_as.apply(&mut values, dim);
-        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&values, dim, rows, row));
+        let column = |of: Representation| Ok::<_, Error>(Column::new(of, read(dataset, rows, &of)?));
+        let mut exact = column(best)?;
+        if best.stored == EmbeddingType::Bits {
+            exact.mark_zeros(zeros(dataset, &best)?);
+        }
+        let has_small = best != smallest && rows.len() > FEWEST_AGAIN;
+        let small = if has_small { Some(column(smallest)?) } else { None };
+        Ok(Self::new(dim, exact, small, rows))
+    }
+
+    fn new(dim: usize, exact: Column, mut small: Option<Column>, rows: &Rows) -> Self {
+        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&exact, rows, row));
         let around: Vec<Neighbourhood> = around.collect();
-        let scale = SimilarityScale::of(&values, dim, around.iter().map(|around| around.own));
-        Ok(Self { dim, values, around, scale })
+        if let Some(small) = &mut small {
+            small.mark_zeros(around.iter().map(|around| around.own == 0.0).collect());
+        }
+        let scale = SimilarityScale::of(&exact, around.iter().map(|around| around.own));
+        Self { dim, exact, small, around, scale }
     }
 
     /// Returns how similar the vectors are to each other, if there are several.
     pub(super) fn scale(&self) -> Option<SimilarityScale> {
         self.scale
+    }
+
+    /// Returns the column that is read for every question.
+    fn scanned(&self) -> &Column {
+        self.small.as_ref().unwrap_or(&self.exact)
+    }
+
+    /// Returns how many rows to score again, for the best `k`; `None` if all scores are those of the most exact column.
+    pub(super) fn scored_again(&self, k: usize) -> Option<usize> {
+        self.small.is_some().then(|| k.saturating_mul(AGAIN).max(FEWEST_AGAIN))
     }
 
     /// Returns the `k` best rows for each query, among those that `mask` lets through.
@@ -88,37 +113,45 @@ impl Vectors {
         mask: Option<&[bool]>,
     ) -> Result<Vec<Vec<ScoredRow>>> {
         queries.iter().try_for_each(|query| self.check(query))?;
+        let prepared: Vec<Prepared<'_>> = queries.iter().map(|query| self.scanned().prepare(query)).collect();
+        let wanted = self.scored_again(k);
         // Nothing is near a vector of zeros.
-        let none = || queries.iter().map(|query| Top::new(if is_zero(query) { 0 } else { k })).collect::<Vec<_>>();
-        let best = self
-            .values
-            .par_chunks(self.dim.max(1) * BLOCK)
-            .enumerate()
-            .map(|(index, block)| {
-                let first = index * BLOCK;
-                let mut best = none();
-                for (query, best) in queries.iter().zip(&mut best) {
-                    for (row, vector) in (first..).zip(block.chunks_exact(self.dim)) {
-                        if self.says_nothing(row) || mask.is_some_and(|mask| !mask[row]) {
-                            continue;
-                        }
-                        let score = f64::from(dot(vector, query));
-                        if best.wants(score) {
-                            best.push(rows.scored(row, score));
-                        }
+        let most = |query: &[f32]| if is_zero(query) { 0 } else { wanted.unwrap_or(k) };
+        let none = || queries.iter().map(|query| Top::new(most(query))).collect::<Vec<_>>();
+        let best = (0..rows.len().div_ceil(BLOCK)).into_par_iter().map(|block| {
+            let block = block * BLOCK..rows.len().min((block + 1) * BLOCK);
+            let mut best = none();
+            for (query, best) in prepared.iter().zip(&mut best) {
+                self.scanned().scores(block.clone(), query, |row, score| {
+                    let score = f64::from(score);
+                    if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
+                        best.push(rows.scored(row, score));
                     }
-                }
-                best
-            })
-            .reduce(none, |mut all, more| {
-                all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
-                all
-            });
-        Ok(best.into_iter().map(Top::into_best).collect())
+                });
+            }
+            best
+        });
+        let best = best.reduce(none, |mut all, more| {
+            all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
+            all
+        });
+        let best = best.into_iter().map(Top::into_best);
+        if wanted.is_none() {
+            return Ok(best.collect());
+        }
+        let again = |(found, query): (Vec<ScoredRow>, &&[f32])| {
+            let query = self.exact.prepare(query);
+            let mut best = Top::new(k);
+            for found in found {
+                best.push(ScoredRow { score: f64::from(self.score(found.row as usize, &query, 0.0)), ..found });
+            }
+            best.into_best()
+        };
+        Ok(best.zip(queries).map(again).collect())
     }
 
-    /// Computes the dot product with every row. Each row is blended with `weight` times the rows before and after
-    /// it, and keeps its length. The score of a vector of zeros is NaN: unknown.
+    /// Computes the dot product with every row, by the column that is read. Each row is blended with `weight` times the rows before
+    /// and after it, and keeps its length. The score of a vector of zeros is NaN: unknown.
     ///
     /// # Errors
     /// [`Error::Setting`] if the dimension of the query differs.
@@ -129,34 +162,75 @@ impl Vectors {
             scores.fill(f32::NAN);
             return Ok(scores);
         }
-        scores.par_chunks_mut(BLOCK).zip(self.values.par_chunks(self.dim.max(1) * BLOCK)).for_each(
-            |(scores, block)| {
-                scores
-                    .iter_mut()
-                    .zip(block.chunks_exact(self.dim))
-                    .for_each(|(score, vector)| *score = dot(vector, query));
-            },
-        );
+        let prepared = self.scanned().prepare(query);
+        scores.par_chunks_mut(BLOCK).enumerate().for_each(|(block, scores)| {
+            let first = block * BLOCK;
+            let rows = first..first + scores.len();
+            self.scanned().scores(rows, &prepared, |row, score| scores[row - first] = score);
+        });
         if weight > 0.0 {
-            self.blend(&mut scores, weight);
+            let mut before = 0.0;
+            for row in 0..scores.len() {
+                let after = scores.get(row + 1).copied().unwrap_or_default();
+                let blended = self.blend(row, [before, scores[row], after], weight);
+                before = std::mem::replace(&mut scores[row], blended);
+            }
         }
         (0..scores.len()).filter(|&row| self.says_nothing(row)).for_each(|row| scores[row] = f32::NAN);
+        if self.small.is_some() {
+            self.stretch(&mut scores, &self.exact.prepare(query), weight);
+        }
         Ok(scores)
     }
 
-    /// Turns the scores of vectors into those of `v + w (before + after)`, whose length is known without computing
-    /// it.
-    fn blend(&self, scores: &mut [f32], w: f32) {
-        let (mut before, mut before_score) = (Neighbourhood::default(), 0.0);
-        for row in 0..scores.len() {
-            let (here, score) = (self.around[row], scores[row]);
-            let after = if here.joined { (self.around[row + 1].own, scores[row + 1]) } else { (0.0, 0.0) };
-            let length =
-                here.own + 2.0 * w * (before.next + here.next) + w * w * (before.own + 2.0 * before.second + after.0);
-            let sum = score + w * (before_score + after.1);
-            scores[row] = if length > 0.0 { sum * (here.own / length).sqrt() } else { score };
-            (before, before_score) = if here.joined { (here, score) } else { (Neighbourhood::default(), 0.0) };
+    /// Gives scores of the small column the mean and the deviation of exact ones, as far as a sample of rows tells: signs have
+    /// less of a direction, and any rounding adds to a deviation.
+    fn stretch(&self, scores: &mut [f32], query: &Prepared<'_>, weight: f32) {
+        let step = scores.len().div_ceil(SAMPLE).max(1);
+        let known = (0..scores.len()).step_by(step).filter(|row| !scores[*row].is_nan());
+        let pairs: Vec<[f64; 2]> =
+            known.map(|row| [scores[row], self.score(row, query, weight)].map(f64::from)).collect();
+        #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
+        let mean = |of: &dyn Fn(&[f64; 2]) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
+        let means = [0, 1].map(|at| mean(&|pair| pair[at]));
+        let [scanned, exact] = [0, 1].map(|at| mean(&|pair| (pair[at] - means[at]).powi(2)).sqrt());
+        if exact > 0.0 && scanned > 0.0 {
+            #[expect(clippy::cast_possible_truncation, reason = "as precise as scores")]
+            let stretched = |score: f32| (means[1] + (f64::from(score) - means[0]) * (exact / scanned)) as f32;
+            scores.par_iter_mut().for_each(|score| *score = stretched(*score));
         }
+    }
+
+    /// Prepares a question for [`score`](Self::score).
+    pub(super) fn prepare<'q>(&self, query: &'q [f32]) -> Prepared<'q> {
+        self.exact.prepare(query)
+    }
+
+    /// Computes what [`scores`](Self::scores) does for one row, by the most exact column.
+    pub(super) fn score(&self, row: usize, query: &Prepared<'_>, weight: f32) -> f32 {
+        if self.says_nothing(row) {
+            return f32::NAN;
+        }
+        let score = |row: usize| self.exact.score(row, query);
+        if weight == 0.0 {
+            return score(row);
+        }
+        let before = if row > 0 && self.around[row - 1].joined { score(row - 1) } else { 0.0 };
+        let after = if self.around[row].joined { score(row + 1) } else { 0.0 };
+        self.blend(row, [before, score(row), after], weight)
+    }
+
+    /// Turns the score of a vector into that of `v + w (before + after)`, whose length is known without computing it.
+    fn blend(&self, row: usize, [before_score, score, after_score]: [f32; 3], w: f32) -> f32 {
+        let here = self.around[row];
+        let before = row.checked_sub(1).map(|before| self.around[before]).filter(|before| before.joined);
+        let before_score = if before.is_some() { before_score } else { 0.0 };
+        let before = before.unwrap_or_default();
+        let (after, after_score) = if here.joined { (self.around[row + 1].own, after_score) } else { (0.0, 0.0) };
+        let length =
+            here.own + 2.0 * w * (before.next + here.next) + w * w * (before.own + 2.0 * before.second + after);
+        let sum = score + w * (before_score + after_score);
+        if length > 0.0 { sum * (here.own / length).sqrt() } else { score }
     }
 
     /// Returns whether the vector of a row is all zeros: its text has no word that the model knows.
@@ -177,19 +251,46 @@ impl Vectors {
 }
 
 impl Neighbourhood {
-    fn of(values: &[f32], dim: usize, rows: &Rows, row: usize) -> Self {
-        let vector = |row: usize| &values[row * dim..(row + 1) * dim];
+    fn of(column: &Column, rows: &Rows, row: usize) -> Self {
+        let vector = column.vector(row);
         let of_same = |other: usize| other < rows.len() && rows.of(other).doc == rows.of(row).doc;
-        let with = |other: usize| if of_same(other) { dot(vector(row), vector(other)) } else { 0.0 };
-        Self { own: with(row), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
+        let with = |other: usize| if of_same(other) { dot(&vector, &column.vector(other)) } else { 0.0 };
+        Self { own: dot(&vector, &vector), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
     }
+}
+
+/// Reads a column, in parallel over files.
+fn read(dataset: &Dataset, rows: &Rows, of: &Representation) -> Result<StoredVectors> {
+    // The number of values comes from the manifest; before so much memory is taken for it, the files confirm it.
+    confirm(dataset, of)?;
+    let len = rows.len() * of.width();
+    Ok(match of.stored {
+        EmbeddingType::F32 | EmbeddingType::List | EmbeddingType::F16 => {
+            let mut values = vec![0.0; len];
+            let floats = |stored: StoredVectors| Some(stored.floats(of.dim));
+            fill(dataset, rows, of, &mut values, floats)?;
+            StoredVectors::F32(values)
+        }
+        EmbeddingType::Int8 => {
+            let mut values = vec![0; len];
+            let bytes = |stored| if let StoredVectors::Int8(values) = stored { Some(values) } else { None };
+            fill(dataset, rows, of, &mut values, bytes)?;
+            StoredVectors::Int8(values)
+        }
+        EmbeddingType::Bits => {
+            let mut values = vec![0; len];
+            let bits = |stored| if let StoredVectors::Bits(values) = stored { Some(values) } else { None };
+            fill(dataset, rows, of, &mut values, bits)?;
+            StoredVectors::Bits(values)
+        }
+    })
 }
 
 /// Fails if the first vectors of the dataset do not have the length that the manifest says.
 fn confirm(dataset: &Dataset, of: &Representation) -> Result<()> {
     let Some(file) = dataset.files(Table::Chunks).find(|file| file.rows > 0) else { return Ok(()) };
-    let Some(batch) = dataset.read(file, &[of.column], None)?.next().transpose()? else { return Ok(()) };
-    match vectors(batch.column(0), of.dim) {
+    let Some(batch) = dataset.read(file, &[of.column()], None)?.next().transpose()? else { return Ok(()) };
+    match vectors(batch.column(0), of) {
         Some(_) => Ok(()),
         None => Err(damaged(
             dataset,
@@ -199,31 +300,46 @@ fn confirm(dataset: &Dataset, of: &Representation) -> Result<()> {
     }
 }
 
-fn fill(dataset: &Dataset, file: &FileEntry, mut part: &mut [f32], of: &Representation) -> Result<()> {
-    for batch in dataset.read(file, &[of.column], None)? {
-        let batch = batch?;
-        let vectors = vectors(batch.column(0), of.dim)
-            .ok_or_else(|| damaged(dataset, file, "its embedding column has an unknown type"))?;
-        let values = vectors.as_primitive::<Float32Type>().values();
-        let Some((here, behind)) = part.split_at_mut_checked(values.len()) else {
-            return Err(damaged(dataset, file, "it has more vectors than chunks"));
-        };
-        here.copy_from_slice(values);
-        part = behind;
+/// Fills `values` with those of a column. `take` returns the values of a batch.
+fn fill<T: Copy + Send>(
+    dataset: &Dataset,
+    rows: &Rows,
+    of: &Representation,
+    values: &mut [T],
+    take: impl Fn(StoredVectors) -> Option<Vec<T>> + Sync,
+) -> Result<()> {
+    let mut rest = values;
+    let mut parts = Vec::new();
+    for (index, file) in dataset.files(Table::Chunks).enumerate() {
+        let (part, behind) = rest.split_at_mut(rows.of_file(index).len() * of.width());
+        parts.push((file, part));
+        rest = behind;
     }
-    if part.is_empty() { Ok(()) } else { Err(damaged(dataset, file, "it has fewer vectors than chunks")) }
+    let fill = |(file, mut part): (&FileEntry, &mut [T])| {
+        for batch in dataset.read(file, &[of.column()], None)? {
+            let values = vectors(batch?.column(0), of).and_then(&take);
+            let values = values.ok_or_else(|| damaged(dataset, file, "its vectors have an unknown type"))?;
+            let Some((here, behind)) = part.split_at_mut_checked(values.len()) else {
+                return Err(damaged(dataset, file, "it has more vectors than chunks"));
+            };
+            here.copy_from_slice(&values);
+            part = behind;
+        }
+        if part.is_empty() { Ok(()) } else { Err(damaged(dataset, file, "it has fewer vectors than chunks")) }
+    };
+    parts.into_par_iter().try_for_each(fill)
 }
 
-/// Returns the dot product of two vectors of the same length, summed in lanes to allow vectorisation.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; LANES];
-    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
-    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
-    for (x, y) in a_lanes.iter().zip(b_lanes) {
-        for lane in 0..LANES {
-            lanes[lane] += x[lane] * y[lane];
+/// Returns for each row whether its vector is zeros, which bits cannot say.
+fn zeros(dataset: &Dataset, of: &Representation) -> Result<Vec<bool>> {
+    let mut zeros = Vec::new();
+    for file in dataset.files(Table::Chunks) {
+        for batch in dataset.read(file, &[of.column(), "flags"], None)? {
+            let batch = batch?;
+            let vectors = restored_vectors(&batch, &[*of])
+                .ok_or_else(|| damaged(dataset, file, "its vectors have an unknown type"))?;
+            zeros.extend(vectors.chunks(of.dim.max(1)).map(is_zero));
         }
     }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    lanes.iter().sum::<f32>() + rest
+    Ok(zeros)
 }

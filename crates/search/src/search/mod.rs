@@ -25,8 +25,8 @@ pub use query::{FillRule, Packing, Query, QuestionVectors};
 pub use rerank::Rerank;
 pub use searcher::Searcher;
 
+pub use crate::ranking::StoredAs;
 pub use crate::ranking::{
     DocumentInfo, FieldWeights, FoundChunk, Fusion, Language, LanguageSetting, Marker, Mode, Part, Parts, Ranking,
     Share, Weight,
 };
-pub use crate::ranking::{StoredAs, StoredValue};

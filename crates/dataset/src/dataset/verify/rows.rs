@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
-use arrow::array::{Array, AsArray, BooleanArray, Int64Array, PrimitiveArray, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Float32Type, Int64Type};
+use arrow::array::{Array, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Int64Type};
 use chunkmill_base::value::count;
-use chunkmill_embed::{SparseModel, SparseVector, ZERO_VECTOR};
+use chunkmill_embed::{EmbeddingType, Representation, SparseModel, SparseVector, ZERO_VECTOR, restore};
 use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
 use super::super::{FileEntry, Manifest, SPARSE, file_of, flagged, sparse_vectors, vectors};
@@ -477,22 +477,35 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
         }
     }
 
-    /// Checks that vectors are finite and, if the model says so, of length 1 or, where flagged, all zeros.
+    /// Checks that vectors are finite and, if the model says so, of length 1 or, where flagged, all zeros, and that all columns
+    /// have the same ones.
     fn vectors(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
-        let ([of], normalized) = (self.place.manifest.representations(), self.place.manifest.model.normalize);
-        let (dim, tolerance) = (of.dim, of.stored.tolerance());
-        let column = batch.column_by_name(of.column)?;
-        let uneven = matches!(column.data_type(), DataType::List(_))
-            && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(dim));
-        let values = if uneven { None } else { vectors(column, dim) };
-        let Some(values) = values else {
-            let problem = format!("from row {} on: vectors do not have {}", first + 1, count(dim, "value"));
-            self.findings.add(Check::Vector, &self.place.file.path, problem);
-            return Some(());
-        };
-        let values: &PrimitiveArray<Float32Type> = values.as_primitive_opt()?;
+        let (all, normalized) = (self.place.manifest.representations(), self.place.manifest.model.normalize);
+        let [best, ..] = *all else { return Some(()) };
+        let (dim, tolerance) = (best.dim, best.stored.tolerance(best.dim));
+        let mut columns = Vec::with_capacity(all.len());
+        for of in &all {
+            let column = batch.column_by_name(of.column())?;
+            let width = of.width();
+            let uneven = matches!(column.data_type(), DataType::List(_))
+                && (0..column.len()).any(|row| usize::try_from(column.as_list::<i32>().value_length(row)) != Ok(width));
+            let values = if uneven { None } else { vectors(column, of) };
+            let Some(values) = values else {
+                let problem =
+                    format!("from row {} on: {} does not have {}", first + 1, of.column(), count(width, "value"));
+                self.findings.add(Check::Vector, &self.place.file.path, problem);
+                return Some(());
+            };
+            columns.push(values);
+        }
         let flags = flagged(batch.column_by_name("flags")?, ZERO_VECTOR)?;
-        for ((row, vector), flagged) in values.values().chunks_exact(dim.max(1)).enumerate().zip(flags) {
+        let mut values = restore(&columns[..Representation::sources(&all).len()], dim);
+        if best.stored == EmbeddingType::Bits {
+            // Bits cannot say that a vector is zero; all of them are 0 then.
+            let zeros = values.chunks_mut(dim.max(1)).zip(&flags).filter(|(_, is_zero)| **is_zero);
+            zeros.for_each(|(vector, _)| vector.fill(0.0));
+        }
+        for ((row, vector), &flagged) in values.chunks_exact(dim.max(1)).enumerate().zip(&flags) {
             let square: f64 = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
             let name = || at(first + row, "chunk", ids.value(row));
             if !square.is_finite() {
@@ -507,6 +520,16 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
                 }
             } else if normalized && (square.sqrt() - 1.0).abs() > tolerance {
                 self.wrong(Check::Vector, &name(), &format!("its vector has length {:.5}, not 1", square.sqrt()));
+            }
+        }
+        for (of, column) in all.iter().zip(&columns) {
+            let alike = column.equal_rows(&of.store(&values), of.width());
+            for row in (0..alike.len()).filter(|row| !alike[*row]) {
+                let vector = &values[row * dim..][..dim];
+                if vector.iter().all(|value| value.is_finite()) {
+                    let problem = format!("its {} is not what is stored of its vector", of.column());
+                    self.wrong(Check::Vector, &at(first + row, "chunk", ids.value(row)), &problem);
+                }
             }
         }
         Some(())

@@ -1,0 +1,181 @@
+//! The vectors of all chunks in one number type, and their dot products with a question.
+//!
+//! The values of a column are in one block of memory, row after row. Products with floats are summed in a fixed order, and
+//! those with bytes and bits in integers, so the score of a pair is the same on every machine and any number of threads.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use chunkmill_embed::{INT8_ONE, Representation, StoredVectors};
+
+/// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
+const LANES: usize = 16;
+
+/// Values of a byte.
+const BYTES: usize = 256;
+
+/// The vectors of all chunks in one number type.
+#[derive(Debug)]
+pub(super) struct Column {
+    dim: usize,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    F32(Vec<f32>),
+    Int8(Vec<i8>),
+    /// Bits of rows, each of which begins with a new byte, and which rows are zeros instead, if some are.
+    Bits(Vec<u8>, Vec<bool>),
+}
+
+/// A question, prepared for a column.
+pub(super) enum Prepared<'q> {
+    F32(&'q [f32]),
+    /// Whole numbers; `scale` is what a product with a byte counts.
+    Int8 {
+        values: Vec<i16>,
+        scale: f32,
+    },
+    /// For each byte of a row, by its value, the sum of the question's whole numbers at the bits that are 1, and the sum of all
+    /// of them; `scale` is what they count.
+    Bits {
+        sums: Vec<[i16; BYTES]>,
+        total: i32,
+        scale: f32,
+    },
+}
+
+impl Column {
+    /// Creates a column of vectors that are stored as `of` says.
+    pub(super) fn new(of: Representation, stored: StoredVectors) -> Self {
+        let values = match stored {
+            StoredVectors::F32(values) => Values::F32(values),
+            half @ StoredVectors::F16(_) => Values::F32(half.floats(of.dim)),
+            StoredVectors::Int8(values) => Values::Int8(values),
+            StoredVectors::Bits(values) => Values::Bits(values, Vec::new()),
+        };
+        Self { dim: of.dim, values }
+    }
+
+    /// Takes the vectors of some rows for zeros, which bits cannot say.
+    pub(super) fn mark_zeros(&mut self, zeros: Vec<bool>) {
+        if let Values::Bits(_, are_zeros) = &mut self.values {
+            *are_zeros = if zeros.contains(&true) { zeros } else { Vec::new() };
+        }
+    }
+
+    pub(super) fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Returns the vector of a row.
+    pub(super) fn vector(&self, row: usize) -> Cow<'_, [f32]> {
+        let decoded = |stored: StoredVectors| Cow::Owned(stored.floats(self.dim));
+        let width = self.width();
+        let place = row * width..(row + 1) * width;
+        match &self.values {
+            Values::F32(values) => Cow::Borrowed(&values[place]),
+            Values::Int8(values) => decoded(StoredVectors::Int8(values[place].to_vec())),
+            Values::Bits(_, zeros) if zeros.get(row) == Some(&true) => Cow::Owned(vec![0.0; self.dim]),
+            Values::Bits(values, _) => decoded(StoredVectors::Bits(values[place].to_vec())),
+        }
+    }
+
+    fn width(&self) -> usize {
+        if matches!(self.values, Values::Bits(..)) { self.dim.div_ceil(8) } else { self.dim }
+    }
+
+    /// Prepares a question, which has at least as many values as the vectors; further ones do not count.
+    pub(super) fn prepare<'q>(&self, question: &'q [f32]) -> Prepared<'q> {
+        let question = &question[..self.dim];
+        match self.values {
+            Values::F32(_) => Prepared::F32(question),
+            Values::Int8(_) => {
+                // The sum of all products fits in 32 bits.
+                #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
+                let most = (i32::MAX as f32 / 2.0 / (INT8_ONE * self.dim as f32)).min(f32::from(i16::MAX));
+                let (values, scale) = whole(question, most);
+                Prepared::Int8 { values, scale: scale / INT8_ONE }
+            }
+            Values::Bits(..) => {
+                // The sum of eight fits in 16 bits.
+                let (values, scale) = whole(question, f32::from(i16::MAX / 8));
+                let sum = |values: &[i16], byte: usize| {
+                    values.iter().enumerate().filter(|(at, _)| byte >> (7 - at) & 1 == 1).map(|(_, value)| value).sum()
+                };
+                let sums = values.chunks(8).map(|values| std::array::from_fn(|byte| sum(values, byte))).collect();
+                #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
+                let size = 1.0 / (self.dim as f32).sqrt();
+                let total = values.iter().copied().map(i32::from).sum();
+                Prepared::Bits { sums, total, scale: scale * size }
+            }
+        }
+    }
+
+    /// Returns the score of a row. `question` was prepared for this column.
+    pub(super) fn score(&self, row: usize, question: &Prepared<'_>) -> f32 {
+        let mut score = 0.0;
+        self.scores(row..row + 1, question, |_, found| score = found);
+        score
+    }
+
+    /// Passes the score of each of some rows to `found`. `question` was prepared for this column.
+    pub(super) fn scores(&self, rows: Range<usize>, question: &Prepared<'_>, mut found: impl FnMut(usize, f32)) {
+        let width = self.width().max(1);
+        let place = rows.start * width..rows.end * width;
+        match (&self.values, question) {
+            (Values::F32(values), Prepared::F32(question)) => {
+                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
+                    found(row, dot(vector, question));
+                }
+            }
+            (Values::Int8(values), Prepared::Int8 { values: question, scale }) => {
+                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
+                    found(row, scaled(dot_bytes(vector, question), *scale));
+                }
+            }
+            (Values::Bits(values, zeros), Prepared::Bits { sums, total, scale }) => {
+                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
+                    let ones: i32 =
+                        vector.iter().zip(sums).map(|(&byte, sums)| i32::from(sums[usize::from(byte)])).sum();
+                    let is_zero = zeros.get(row) == Some(&true);
+                    found(row, if is_zero { 0.0 } else { scaled(2 * ones - total, *scale) });
+                }
+            }
+            _ => debug_assert!(false, "the question was prepared for another column"),
+        }
+    }
+}
+
+/// Returns values as whole numbers up to `most`, and what 1 stands for.
+fn whole(values: &[f32], most: f32) -> (Vec<i16>, f32) {
+    let scale = values.iter().fold(0.0_f32, |most, value| most.max(value.abs())) / most.floor();
+    #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
+    let round = |value: &f32| if scale > 0.0 { (value / scale).round_ties_even() as i16 } else { 0 };
+    (values.iter().map(round).collect(), scale)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a score has fewer digits")]
+fn scaled(sum: i32, scale: f32) -> f32 {
+    sum as f32 * scale
+}
+
+/// Returns the dot product of two vectors of the same length, summed in lanes to allow vectorisation.
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
+    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
+    for (x, y) in a_lanes.iter().zip(b_lanes) {
+        for lane in 0..LANES {
+            lanes[lane] += x[lane] * y[lane];
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
+    lanes.iter().sum::<f32>() + rest
+}
+
+/// Returns the dot product of two vectors of the same length, whose sum fits.
+fn dot_bytes(a: &[i8], b: &[i16]) -> i32 {
+    a.iter().zip(b).map(|(&x, &y)| i32::from(i16::from(x)) * i32::from(y)).sum()
+}

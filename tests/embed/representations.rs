@@ -1,0 +1,91 @@
+//! Vectors in fewer bits: what is stored, and what can be restored of it.
+
+use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Representation, StoredVectors, restore};
+
+use crate::dataset::jobs::Numbers;
+
+const DIM: usize = 37;
+
+/// Returns every set of types.
+fn all_types() -> Vec<EmbeddingTypes> {
+    let wide = ["", "f32", "f16", "list"];
+    let small = ["", "int8", "bits", "int8,bits"];
+    let both = wide.iter().flat_map(|wide| small.iter().map(move |small| [*wide, *small]));
+    let names = both.map(|names| names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(","));
+    names.filter(|names| !names.is_empty()).map(|names| names.parse().unwrap()).collect()
+}
+
+/// Returns vectors of length 1, some with values where roundings of one type are those of another, or none.
+fn vectors(random: &mut Numbers) -> Vec<f32> {
+    let mut all = Vec::new();
+    for kind in 0..200 {
+        let value = |random: &mut Numbers| match kind % 5 {
+            // Next to the borders of bytes.
+            0 => (random.below(255) as f32 - 127.5) / 127.0 * 0.2 * (1.0 + (random.below(5) as f32 - 2.0) * 1e-7),
+            // Too small for half precision, or for a byte.
+            1 => (random.below(3) as f32 - 1.0) * 10_f32.powi(-(random.below(30) as i32)),
+            2 => 0.0,
+            _ => random.below(2_000_001) as f32 / 1e6 - 1.0,
+        };
+        let mut vector: Vec<f32> = (0..DIM).map(|_| value(random)).collect();
+        if kind % 5 > 2 {
+            let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+            vector.iter_mut().for_each(|x| *x /= length);
+        }
+        all.extend(vector);
+    }
+    all
+}
+
+fn store(types: EmbeddingTypes, vectors: &[f32]) -> Vec<StoredVectors> {
+    Representation::all(DIM, types).iter().map(|of| of.store(vectors)).collect()
+}
+
+#[test]
+fn restored_vectors_are_stored_as_the_columns_they_were_restored_from() {
+    let mut random = Numbers::new(7);
+    for types in all_types() {
+        for _ in 0..20 {
+            let computed = vectors(&mut random);
+            let columns = store(types, &computed);
+            let restored = restore(&columns, DIM);
+            assert!(store(types, &restored) == columns, "{types}");
+            if types.best().is_exact() {
+                assert!(restored == computed, "{types}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_a_hundred_and_twenty_sevenths_and_bits_are_signs() {
+    let vector = [1.0, -1.0, 0.0, -0.0, 0.5, 0.003, -0.003, 1.0005, 1e-9, -0.25];
+    let of = |stored| Representation { dim: vector.len(), stored }.store(&vector);
+    assert_eq!(of(EmbeddingType::Int8), StoredVectors::Int8(vec![127, -127, 0, 0, 64, 0, 0, 127, 0, -32]));
+    assert_eq!(of(EmbeddingType::Bits), StoredVectors::Bits(vec![0b1000_1101, 0b1000_0000]));
+    let bits = of(EmbeddingType::Bits).floats(vector.len());
+    assert_eq!(bits.iter().map(|x| f64::from(x * x)).sum::<f64>().round(), 1.0);
+    assert!(bits.iter().zip(vector).all(|(bit, x)| (*bit > 0.0) == (x > 0.0)));
+    let of = |stored, dim| Representation { dim, stored };
+    assert_eq!([EmbeddingType::Int8, EmbeddingType::Bits].map(|stored| of(stored, 10).width()), [10, 2]);
+    assert_eq!([EmbeddingType::F32, EmbeddingType::F16].map(|stored| of(stored, 10).bytes()), [40, 20]);
+}
+
+#[test]
+fn types_are_named_once_and_one_for_each_column() {
+    for (text, same) in
+        [("f32", "f32"), ("bits,f32", "f32,bits"), ("int8, bits", "int8,bits"), ("bits,int8,f16", "f16,int8,bits")]
+    {
+        assert_eq!(text.parse::<EmbeddingTypes>().unwrap().to_string(), same);
+    }
+    for (text, problem) in [
+        ("f32,f16", "`f32` and `f16` are for the same column; choose one of them"),
+        ("int8,int8", "`int8,int8` has `int8` twice"),
+        ("", "is not a type of embedding"),
+        ("f32,", "is not a type of embedding"),
+        ("binary", "bits"),
+    ] {
+        let said = text.parse::<EmbeddingTypes>().unwrap_err();
+        assert!(said.contains(problem), "{text}: {said}");
+    }
+}
