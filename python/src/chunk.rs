@@ -362,7 +362,7 @@ impl Chunker {
             for document in all.iter().flatten() {
                 // The rows of one document may repeat a long text.
                 for part in chunkmill::dataset::batches(document.iter().map(ChunkRow::bytes)) {
-                    open.push(chunks_batch(&document[part.clone()], &[], None)?);
+                    open.push(chunks_batch(&document[part.clone()], &[], &[], None)?);
                     rows += part.len();
                     if rows >= BATCH_ROWS || part.end < document.len() {
                         batches.push(concat_batches(&schema, &open)?);

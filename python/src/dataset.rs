@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::AsArray;
-use arrow::datatypes::Float32Type;
+use arrow::array::RecordBatch;
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
-use chunkmill::dataset::{self, Verification, verify};
+use chunkmill::dataset::{self, Verification, restored_vectors, verify};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Embedder, Reranker, SparseEmbedder};
+use chunkmill::embed::{Embedder, Representation, Reranker, SparseEmbedder, StoredVectors};
 use chunkmill::error::Error;
 use chunkmill::search::{self, Filter, PathPattern, Query, QuestionVectors};
 use chunkmill::storage::Location;
@@ -26,6 +25,30 @@ use crate::work::pool;
 #[pyclass(frozen, module = "chunkmill")]
 pub(crate) struct Dataset {
     dataset: Arc<dataset::Dataset>,
+}
+
+impl Dataset {
+    /// Returns the values that `take` finds in all batches of the columns of some representations.
+    fn each_batch<T>(
+        &self,
+        representations: &[Representation],
+        take: impl Fn(&RecordBatch) -> Option<Vec<T>>,
+    ) -> Result<Vec<T>, Error> {
+        let dataset = &self.dataset;
+        let columns: Vec<&str> = representations.iter().map(Representation::column).chain(["flags"]).collect();
+        let mut all = Vec::new();
+        for file in dataset.files(dataset::Table::Chunks) {
+            for batch in dataset.read(file, &columns, None)? {
+                let values = take(&batch?).ok_or_else(|| Error::Dataset {
+                    path: dataset.root().join(&file.path),
+                    problem: "has a column that is not one of vectors".to_owned(),
+                    help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+                })?;
+                all.extend(values);
+            }
+        }
+        Ok(all)
+    }
 }
 
 #[pymethods]
@@ -48,28 +71,32 @@ impl Dataset {
         Table::of(Arc::clone(&self.dataset), table, columns.as_deref())
     }
 
-    /// Returns the vectors of all chunks in the order of the table, one after the other: the bytes of their f32
-    /// values.
-    fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
-        let read = py.detach(|| {
-            let dataset = &self.dataset;
-            let [of] = dataset.manifest().representations();
-            let mut all: Vec<f32> = Vec::new();
-            for file in dataset.files(dataset::Table::Chunks) {
-                for batch in dataset.read(file, &[of.column], None)? {
-                    let batch = batch?;
-                    let values = batch.columns().first().and_then(|column| dataset::vectors(column, of.dim));
-                    let values = values.ok_or_else(|| Error::Dataset {
-                        path: dataset.root().join(&file.path),
-                        problem: format!("`{}` is not a column of vectors", of.column),
-                        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
-                    })?;
-                    all.extend_from_slice(values.as_primitive::<Float32Type>().values());
-                }
-            }
-            Ok(all)
+    /// Returns the vectors of all chunks in the order of the table, one after the other: the bytes of their f32 values, or
+    /// the values of the column of a type.
+    #[pyo3(signature = (kind=None))]
+    fn vectors<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyByteArray>> {
+        let all = self.dataset.manifest().representations();
+        let Some(kind) = kind else {
+            let restored =
+                py.detach(|| self.each_batch(Representation::sources(&all), |batch| restored_vectors(batch, &all)));
+            return bytes_of(py, &restored.map_err(|error| raised(&error))?);
+        };
+        let Some(of) = all.iter().find(|of| of.stored.name() == kind) else {
+            let names: Vec<&str> = all.iter().map(|of| of.stored.name()).collect();
+            let problem = format!("the dataset has no vectors of type `{kind}`; it has {}", names.join(" and "));
+            return Err(crate::error::setting("kind", problem, "name one of these, or index with --embedding-type"));
+        };
+        let stored = py.detach(|| {
+            self.each_batch(&[*of], |batch| {
+                Some(match dataset::vectors(batch.column_by_name(of.column())?, of)? {
+                    StoredVectors::F32(values) => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+                    StoredVectors::F16(values) => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
+                    StoredVectors::Int8(values) => values.iter().map(|value| value.cast_unsigned()).collect(),
+                    StoredVectors::Bits(values) => values,
+                })
+            })
         });
-        bytes_of(py, &read.map_err(|error: Error| raised(&error))?)
+        Ok(PyByteArray::new(py, &stored.map_err(|error| raised(&error))?))
     }
 
     /// Verifies the dataset and returns the result as JSON. With the roots it was built from, also compares it with

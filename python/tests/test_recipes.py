@@ -13,7 +13,7 @@ from pathlib import Path
 
 import chunkmill
 import pytest
-from conftest import QUESTION
+from conftest import CORPUS, QUESTION
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 
@@ -98,6 +98,30 @@ def postgresql() -> Iterator[str]:
     finally:
         program("pg_ctl", "stop", "--wait", "--mode", "immediate", "-D", data)
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Indexes datasets/larder with vectors in three types."""
+    out = tmp_path_factory.mktemp("small") / "out"
+    chunkmill.index(CORPUS, out, embedding_cache="off", embedding_type="f32,int8,bits")
+    return out
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("store", ["faiss", "lancedb", "qdrant", "pgvector"])
+def test_small_vectors(store: str, small: Path, searcher: chunkmill.Searcher, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    # Candidates by signs or bytes, ranked by floats: the best are those of floats alone.
+    more = {"lancedb": [str(tmp_path)], "pgvector": [request.getfixturevalue("postgresql")] if store == "pgvector" else []}
+    run(f"to_small_{store}.py", small, searcher, *more.get(store, []))
+
+
+@pytest.mark.heavy
+def test_small_usearch(tmp_path: Path) -> None:
+    # Bytes alone: what chunkmill finds in a dataset of bytes.
+    out = tmp_path / "out"
+    chunkmill.index(CORPUS, out, embedding_cache="off", embedding_type="int8")
+    run("to_small_usearch.py", out, chunkmill.Searcher(out, keyword_cache="off"))
 
 
 @pytest.mark.heavy

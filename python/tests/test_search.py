@@ -127,3 +127,26 @@ def test_a_dataset_without_a_model_answers_by_its_own_vectors(tmp_path: Path) ->
     # The manifest says that no model made the dataset, so none is loaded.
     [best] = chunkmill.Searcher(out, keyword_cache="off").search("Beta Two", 1, mode="vector")
     assert best.header_path == "Beta"
+
+
+def test_small_vectors_are_roundings_of_the_vectors(tmp_path: Path, corpus: Path, dataset: Path) -> None:
+    out = tmp_path / "out"
+    report = chunkmill.index(corpus, out, embedding_cache="off", embedding_type="f32,int8,bits")
+    opened = chunkmill.Dataset(out)
+    floats, whole, signs = opened.vectors(), opened.vectors("int8"), opened.vectors("bits")
+    assert np.array_equal(floats, chunkmill.Dataset(dataset).vectors())
+    assert whole.dtype == np.int8 and np.array_equal(whole, np.rint(floats * np.float32(127)).astype(np.int8))
+    assert signs.dtype == np.uint8 and np.array_equal(signs, np.packbits(floats > 0, axis=1))
+    assert len(floats) == report.chunks and opened.verify(corpus).ok
+    with pytest.raises(chunkmill.SettingError, match="has no vectors of type `int8`; it has f32"):
+        chunkmill.Dataset(dataset).vectors("int8")
+
+
+def test_vectors_in_bytes_or_signs_alone_are_floats_when_asked_for(tmp_path: Path, corpus: Path) -> None:
+    for kind, length in (("int8", 1.0), ("bits", 1.0)):
+        out = tmp_path / kind
+        chunkmill.index(corpus, out, embedding_cache="off", embedding_type=kind)
+        lengths = np.linalg.norm(chunkmill.Dataset(out).vectors(), axis=1)
+        assert np.allclose(lengths, length, atol=0.02)
+        hits = chunkmill.Searcher(out, keyword_cache="off").search("why is the vault full", 5)
+        assert hits[0].path

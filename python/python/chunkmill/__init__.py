@@ -449,9 +449,25 @@ class Dataset:
         """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
         return self._native.table("edges", columns)
 
-    def vectors(self) -> NDArray[np.float32]:
-        """Reads the vectors of all chunks into memory, one per row, in the order of the table `chunks`."""
-        return np.frombuffer(self._native.vectors(), dtype=np.float32).reshape(-1, self.about()["dim"])
+    @overload
+    def vectors(self, kind: None = None) -> NDArray[np.float32]: ...
+    @overload
+    def vectors(self, kind: Literal["int8"]) -> NDArray[np.int8]: ...
+    @overload
+    def vectors(self, kind: Literal["bits"]) -> NDArray[np.uint8]: ...
+    @overload
+    def vectors(self, kind: Literal["f16"]) -> NDArray[np.float16]: ...
+    def vectors(self, kind: str | None = None) -> NDArray[Any]:
+        """Reads the vectors of all chunks into memory, one per row, in the order of the table `chunks`.
+
+        Without ``kind``, these are floats, of the most exact column. Otherwise they are those of a type in
+        ``embedding_type``: ``"int8"`` are 127 times the values, ``"bits"`` eight signs in each byte, as
+        ``numpy.packbits`` has them.
+        """
+        dtype = {"f16": np.float16, "int8": np.int8, "bits": np.uint8}.get(kind or "", np.float32)
+        values = np.frombuffer(self._native.vectors(kind), dtype=dtype)
+        dim = self.about()["dim"]
+        return values.reshape(-1, -(-dim // 8) if kind == "bits" else dim)
 
     def about(self) -> dict[str, Any]:
         """Returns a summary of its manifest: counts, chunk settings, model, versions."""
