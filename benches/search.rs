@@ -35,6 +35,7 @@ use chunkmill::tokens::{TokenCounter, cl100k};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rayon::prelude::*;
 
+/// Documents, of 100 chunks each, unless the variable `DOCUMENTS` says another number.
 const DOCUMENTS: usize = 1000;
 const SECTIONS: usize = 100;
 const WORDS: usize = 80;
@@ -182,7 +183,8 @@ impl Embedder for Directions {
 fn index(folder: &Path) -> Dataset {
     let mut random = Random(1);
     std::fs::create_dir(folder.join("docs")).unwrap();
-    for document in 0..DOCUMENTS {
+    let documents = std::env::var("DOCUMENTS").map_or(DOCUMENTS, |number| number.parse().unwrap());
+    for document in 0..documents {
         let mut text = String::new();
         for section in 0..SECTIONS {
             let words: Vec<String> = (0..WORDS).map(|_| random.word()).collect();

@@ -1,5 +1,6 @@
 //! Vectors in fewer bits: what is stored, and what can be restored of it.
 
+use chunkmill::embed::kernel::{BitQuestion, Isa, Scan};
 use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Representation, StoredVectors, restore};
 
 use crate::dataset::jobs::Numbers;
@@ -87,5 +88,34 @@ fn types_are_named_once_and_one_for_each_column() {
     ] {
         let said = text.parse::<EmbeddingTypes>().unwrap_err();
         assert!(said.contains(problem), "{text}: {said}");
+    }
+}
+
+#[test]
+fn products_with_bytes_and_bits_are_plain_sums_with_every_instruction_set() {
+    let mut random = Numbers::new(11);
+    for dim in [1, 7, 8, 31, 32, 33, 63, 64, 65, 96, 200, 384, 1000] {
+        let rows = 5;
+        let bytes: Vec<i8> = (0..rows * dim).map(|_| (random.below(255) as i32 - 127) as i8).collect();
+        let bits: Vec<u8> = (0..rows * dim.div_ceil(8)).map(|_| random.below(256) as u8).collect();
+        let most = [127, i32::from(i16::MAX).min(i32::MAX / 2 / 127 / dim as i32)];
+        let [small, large] = most.map(|most| {
+            let number = |random: &mut Numbers| random.below(2 * most as usize + 1) as i32 - most;
+            (0..dim).map(|_| number(&mut random)).collect::<Vec<i32>>()
+        });
+        let of_bytes: Vec<i32> =
+            bytes.chunks(dim).map(|row| row.iter().zip(&large).map(|(x, y)| i32::from(*x) * y).sum()).collect();
+        let sign = |row: &[u8], at: usize| if row[at / 8] >> (7 - at % 8) & 1 == 1 { 1 } else { -1 };
+        let of_bits: Vec<i32> =
+            bits.chunks(dim.div_ceil(8)).map(|row| (0..dim).map(|at| sign(row, at) * small[at]).sum()).collect();
+        let large: Vec<i16> = large.iter().map(|x| *x as i16).collect();
+        let small = BitQuestion::new(&small.iter().map(|x| *x as i8).collect::<Vec<_>>());
+        for scan in Isa::ALL.into_iter().filter_map(Scan::new) {
+            let mut sums = vec![0; rows];
+            scan.bytes(&bytes, &large, &mut sums);
+            assert_eq!(sums, of_bytes, "{dim}");
+            scan.bits(&bits, &small, &mut sums);
+            assert_eq!(sums, of_bits, "{dim}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The arithmetic of the encoder: linear layers with the operations that follow them, layer normalisation,
-//! attention.
+//! attention; and of a search: products of a question with stored vectors.
 //!
 //! Kernels are written once over `simd::Simd` and compiled for every instruction set. [`Kernel`] contains the ones
-//! chosen at run time and is the only entry point. Its methods are safe because they check the lengths of their
+//! chosen at run time, and [`Scan`] those of a search. Their methods are safe because they check the lengths of their
 //! arguments. All `unsafe` code of chunkmill's encoder is in this folder.
 //!
 //! Widths (of hidden states, heads, layers) are padded with zeros to multiples of [`PAD`] numbers, so no kernel has
@@ -27,6 +27,7 @@ mod permission;
 mod portable;
 mod quantize;
 mod rotation;
+mod scan;
 mod simd;
 mod table;
 
@@ -41,6 +42,7 @@ pub use isa::{Isa, Precision};
 pub(crate) use ops::MAX_HEAD;
 use quantize::quantize;
 pub use rotation::Rotation;
+pub use scan::{BitQuestion, Scan};
 pub use table::Kernel;
 
 /// Maximum number of keys processed at once: their transposed and paired copies stay in a core's second-level

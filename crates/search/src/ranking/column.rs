@@ -6,19 +6,21 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use chunkmill_embed::kernel::{BitQuestion, Scan};
 use chunkmill_embed::{INT8_ONE, Representation, StoredVectors};
 
 /// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
 const LANES: usize = 16;
 
-/// Values of a byte.
-const BYTES: usize = 256;
+/// Number of rows whose sums are computed together.
+const ROWS: usize = 64;
 
 /// The vectors of all chunks in one number type.
 #[derive(Debug)]
 pub(super) struct Column {
     dim: usize,
     values: Values,
+    scan: Scan,
 }
 
 #[derive(Debug)]
@@ -37,11 +39,9 @@ pub(super) enum Prepared<'q> {
         values: Vec<i16>,
         scale: f32,
     },
-    /// For each byte of a row, by its value, the sum of the question's whole numbers at the bits that are 1, and the sum of all
-    /// of them; `scale` is what they count.
+    /// Whole numbers; `scale` is what one of them counts.
     Bits {
-        sums: Vec<[i16; BYTES]>,
-        total: i32,
+        question: BitQuestion,
         scale: f32,
     },
 }
@@ -55,7 +55,7 @@ impl Column {
             StoredVectors::Int8(values) => Values::Int8(values),
             StoredVectors::Bits(values) => Values::Bits(values, Vec::new()),
         };
-        Self { dim: of.dim, values }
+        Self { dim: of.dim, values, scan: Scan::best() }
     }
 
     /// Takes the vectors of some rows for zeros, which bits cannot say.
@@ -99,16 +99,12 @@ impl Column {
                 Prepared::Int8 { values, scale: scale / INT8_ONE }
             }
             Values::Bits(..) => {
-                // The sum of eight fits in 16 bits.
-                let (values, scale) = whole(question, f32::from(i16::MAX / 8));
-                let sum = |values: &[i16], byte: usize| {
-                    values.iter().enumerate().filter(|(at, _)| byte >> (7 - at) & 1 == 1).map(|(_, value)| value).sum()
-                };
-                let sums = values.chunks(8).map(|values| std::array::from_fn(|byte| sum(values, byte))).collect();
+                let (values, scale) = whole(question, INT8_ONE);
                 #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
                 let size = 1.0 / (self.dim as f32).sqrt();
-                let total = values.iter().copied().map(i32::from).sum();
-                Prepared::Bits { sums, total, scale: scale * size }
+                #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
+                let numbers: Vec<i8> = values.into_iter().map(|value| value as i8).collect();
+                Prepared::Bits { question: BitQuestion::new(&numbers), scale: scale * size }
             }
         }
     }
@@ -131,17 +127,15 @@ impl Column {
                 }
             }
             (Values::Int8(values), Prepared::Int8 { values: question, scale }) => {
-                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
-                    found(row, scaled(dot_bytes(vector, question), *scale));
-                }
+                let sum = |vectors: &[i8], sums: &mut [i32]| self.scan.bytes(vectors, question, sums);
+                by_block(&values[place], width, sum, |at, sum| found(rows.start + at, scaled(sum, *scale)));
             }
-            (Values::Bits(values, zeros), Prepared::Bits { sums, total, scale }) => {
-                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
-                    let ones: i32 =
-                        vector.iter().zip(sums).map(|(&byte, sums)| i32::from(sums[usize::from(byte)])).sum();
-                    let is_zero = zeros.get(row) == Some(&true);
-                    found(row, if is_zero { 0.0 } else { scaled(2 * ones - total, *scale) });
-                }
+            (Values::Bits(values, zeros), Prepared::Bits { question, scale }) => {
+                let sum = |vectors: &[u8], sums: &mut [i32]| self.scan.bits(vectors, question, sums);
+                by_block(&values[place], width, sum, |at, sum| {
+                    let is_zero = zeros.get(rows.start + at) == Some(&true);
+                    found(rows.start + at, if is_zero { 0.0 } else { scaled(sum, *scale) });
+                });
             }
             _ => debug_assert!(false, "the question was prepared for another column"),
         }
@@ -175,7 +169,14 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
-/// Returns the dot product of two vectors of the same length, whose sum fits.
-fn dot_bytes(a: &[i8], b: &[i16]) -> i32 {
-    a.iter().zip(b).map(|(&x, &y)| i32::from(i16::from(x)) * i32::from(y)).sum()
+/// Passes the sum of each row of `width` values to `found`.
+fn by_block<T>(values: &[T], width: usize, sum: impl Fn(&[T], &mut [i32]), mut found: impl FnMut(usize, i32)) {
+    let mut sums = [0; ROWS];
+    for (block, vectors) in values.chunks(width * ROWS).enumerate() {
+        let sums = &mut sums[..vectors.len() / width];
+        sum(vectors, sums);
+        for (at, sum) in sums.iter().enumerate() {
+            found(block * ROWS + at, *sum);
+        }
+    }
 }

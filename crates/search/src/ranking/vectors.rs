@@ -19,6 +19,9 @@ use super::top::{ScoredRow, Top};
 /// queries can read them.
 const BLOCK: usize = 256;
 
+/// Number of stretches of rows for each thread.
+const STRETCHES: usize = 4;
+
 /// Number of rows for each requested one that are scored again by a more exact column.
 const AGAIN: usize = 4;
 
@@ -118,9 +121,11 @@ impl Vectors {
         // Nothing is near a vector of zeros.
         let most = |query: &[f32]| if is_zero(query) { 0 } else { wanted.unwrap_or(k) };
         let none = || queries.iter().map(|query| Top::new(most(query))).collect::<Vec<_>>();
-        let best = (0..rows.len().div_ceil(BLOCK)).into_par_iter().map(|block| {
+        let blocks = rows.len().div_ceil(BLOCK);
+        // Long stretches, because the best rows of one tell which of the next rows need not be looked at.
+        let stretch = blocks.div_ceil(STRETCHES * rayon::current_num_threads());
+        let best = (0..blocks).into_par_iter().with_min_len(stretch).fold(none, |mut best, block| {
             let block = block * BLOCK..rows.len().min((block + 1) * BLOCK);
-            let mut best = none();
             for (query, best) in prepared.iter().zip(&mut best) {
                 self.scanned().scores(block.clone(), query, |row, score| {
                     let score = f64::from(score);
