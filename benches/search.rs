@@ -237,7 +237,7 @@ fn ask(searcher: &Searcher, mode: Mode, question: &Question, with_sparse: bool, 
 }
 
 /// Prints how long questions take with vectors in each width, next to one read of the bytes that a question reads.
-fn small_vectors(dataset: &Dataset, questions: &[Question]) {
+fn small_vectors(dataset: &Dataset, cache: &Path, questions: &[Question]) {
     let chunks = dataset.manifest().counts.chunks as usize;
     for (types, bytes) in [
         ("f32", 4 * DIM),
@@ -247,7 +247,7 @@ fn small_vectors(dataset: &Dataset, questions: &[Question]) {
         ("int8,bits", DIM / 8),
         ("bits", DIM / 8),
     ] {
-        let searcher = Searcher::open_as(dataset.clone(), None, types.parse().unwrap()).unwrap();
+        let searcher = Searcher::open_as(dataset.clone(), Some(cache.to_owned()), types.parse().unwrap()).unwrap();
         searcher.prepare(Mode::Hybrid, &ranking(false)).unwrap();
         let words = vec![1_u64; chunks * bytes / 8];
         let mut times: [Vec<Duration>; 3] = Default::default();
@@ -290,10 +290,11 @@ fn latency(c: &mut Criterion) {
     timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &default).unwrap());
     timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &default).unwrap());
     timed("read the sparse vectors", &mut || searcher.prepare(Mode::Sparse, &default).unwrap());
-    let again = Searcher::open(dataset, Some(cache)).unwrap();
+    let again = Searcher::open(dataset, Some(cache.clone())).unwrap();
     timed("load the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &default).unwrap());
     drop(again);
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
+    small_vectors(searcher.dataset(), &cache, &questions);
     for (mode, with_sparse, texts) in [
         (Mode::Vector, false, false),
         (Mode::Keyword, false, false),
@@ -329,7 +330,6 @@ fn latency(c: &mut Criterion) {
         at(0.5),
         at(0.95)
     );
-    small_vectors(searcher.dataset(), &questions);
     let vectors: Vec<&[f32]> = questions.iter().map(|question| &question.vector[..]).collect();
     timed("500 questions by vector at once", &mut || {
         black_box(searcher.nearest(&vectors, 10, &chunkmill::search::Filter::default()).unwrap());

@@ -56,8 +56,10 @@ impl Scan {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 | Isa::Avx2Vnni => Self { bytes: x86::bytes_avx2, bits: x86::bits_avx2 },
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 | Isa::Avx512Vnni | Isa::Avx512Bf16 | Isa::Amx => {
-                Self { bytes: x86::bytes_avx512, bits: x86::bits_avx512 }
+            Isa::Avx512 => Self { bytes: x86::bytes_avx512, bits: x86::bits_avx512 },
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512Vnni | Isa::Avx512Bf16 | Isa::Amx => {
+                Self { bytes: x86::bytes_avx512, bits: x86::bits_avx512_vnni }
             }
             _ => Self { bytes, bits },
         })
@@ -201,6 +203,20 @@ mod x86 {
                 // A sum of two bytes fits in 16 bits.
                 let pairs = _mm512_maddubs_epi16(ones, _mm512_maskz_mov_epi8(word, values));
                 total = _mm512_add_epi32(total, _mm512_madd_epi16(pairs, one));
+            }
+            *sum = _mm512_reduce_add_epi32(total);
+        }
+    }
+
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(super) unsafe fn bits_avx512_vnni(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
+        let ones = _mm512_set1_epi8(1);
+        for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(question.width.max(1))) {
+            let mut total = _mm512_setzero_si512();
+            for (word, values) in words(row).zip(&question.values) {
+                // SAFETY: there are 64 values.
+                let values = unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
+                total = _mm512_dpbusd_epi32(total, ones, _mm512_maskz_mov_epi8(word, values));
             }
             *sum = _mm512_reduce_add_epi32(total);
         }

@@ -256,12 +256,13 @@ impl Ranker {
         let prepared = vectors.prepare(vector);
         let score_again = |sums: &mut [f64], by_vector: &mut [f32]| {
             let Some(count) = vectors.scored_again(k.max(graph_seeds)) else { return };
-            for ScoredRow { row, .. } in self.top(sums.iter().copied().enumerate(), count, mask) {
-                let row = row as usize;
-                let score = vectors.score(row, &prepared, neighbours.single());
-                if !by_vector[row].is_nan() {
-                    sums[row] += factors[0] * (f64::from(score) - f64::from(by_vector[row]));
-                    by_vector[row] = score;
+            let best = self.top(sums.iter().copied().enumerate(), count, mask);
+            let rows: Vec<usize> = best.into_iter().map(|best| best.row as usize).collect();
+            for (row, score) in rows.iter().zip(vectors.scores_of(&rows, &prepared, neighbours.single())) {
+                let by_vector = &mut by_vector[*row];
+                if !by_vector.is_nan() {
+                    sums[*row] += factors[0] * (f64::from(score) - f64::from(*by_vector));
+                    *by_vector = score;
                 }
             }
         };

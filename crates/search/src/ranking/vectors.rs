@@ -28,6 +28,9 @@ const AGAIN: usize = 4;
 /// Smallest number of rows that are scored again. If there are no more, only the more exact column is read.
 const FEWEST_AGAIN: usize = 1000;
 
+/// Number of rows that one thread scores again.
+const FEW: usize = 128;
+
 /// Number of rows that show how scores of the small column differ from those of the most exact one.
 const SAMPLE: usize = 1000;
 
@@ -146,9 +149,10 @@ impl Vectors {
         }
         let again = |(found, query): (Vec<ScoredRow>, &&[f32])| {
             let query = self.exact.prepare(query);
+            let rows: Vec<usize> = found.iter().map(|found| found.row as usize).collect();
             let mut best = Top::new(k);
-            for found in found {
-                best.push(ScoredRow { score: f64::from(self.score(found.row as usize, &query, 0.0)), ..found });
+            for (found, score) in found.into_iter().zip(self.scores_of(&rows, &query, 0.0)) {
+                best.push(ScoredRow { score: f64::from(score), ..found });
             }
             best.into_best()
         };
@@ -193,8 +197,10 @@ impl Vectors {
     fn stretch(&self, scores: &mut [f32], query: &Prepared<'_>, weight: f32) {
         let step = scores.len().div_ceil(SAMPLE).max(1);
         let known = (0..scores.len()).step_by(step).filter(|row| !scores[*row].is_nan());
+        let known: Vec<usize> = known.collect();
+        let exact = self.scores_of(&known, query, weight);
         let pairs: Vec<[f64; 2]> =
-            known.map(|row| [scores[row], self.score(row, query, weight)].map(f64::from)).collect();
+            known.iter().zip(exact).map(|(row, exact)| [scores[*row], exact].map(f64::from)).collect();
         #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
         let mean = |of: &dyn Fn(&[f64; 2]) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
         let means = [0, 1].map(|at| mean(&|pair| pair[at]));
@@ -211,8 +217,13 @@ impl Vectors {
         self.exact.prepare(query)
     }
 
-    /// Computes what [`scores`](Self::scores) does for one row, by the most exact column.
-    pub(super) fn score(&self, row: usize, query: &Prepared<'_>, weight: f32) -> f32 {
+    /// Computes what [`scores`](Self::scores) does for some rows, by the most exact column.
+    pub(super) fn scores_of(&self, rows: &[usize], query: &Prepared<'_>, weight: f32) -> Vec<f32> {
+        // Each of them is somewhere else in memory, and several threads wait for several.
+        rows.par_iter().with_min_len(FEW).map(|row| self.score(*row, query, weight)).collect()
+    }
+
+    fn score(&self, row: usize, query: &Prepared<'_>, weight: f32) -> f32 {
         if self.says_nothing(row) {
             return f32::NAN;
         }
