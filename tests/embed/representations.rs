@@ -94,7 +94,7 @@ fn types_are_named_once_and_one_for_each_column() {
 #[test]
 fn products_with_bytes_and_bits_are_plain_sums_with_every_instruction_set() {
     let mut random = Numbers::new(11);
-    for dim in [1, 7, 8, 31, 32, 33, 63, 64, 65, 96, 200, 384, 1000] {
+    for dim in [1_usize, 7, 8, 31, 32, 33, 63, 64, 65, 96, 200, 384, 1000] {
         let rows = 5;
         let bytes: Vec<i8> = (0..rows * dim).map(|_| (random.below(255) as i32 - 127) as i8).collect();
         let bits: Vec<u8> = (0..rows * dim.div_ceil(8)).map(|_| random.below(256) as u8).collect();
