@@ -10,7 +10,7 @@
 //! | `ranking` | Do language, document and links count as the formula says? |
 //! | `results` | Are lists exact, filters first, and contexts within budget? |
 //! | `scifact` | Are the published figures of SciFact reproduced? |
-//! | `small` | Do bytes and signs find what floats find? |
+//! | `small` | Among many chunks, do bytes and signs find what floats find, and what sets the scale of scores? |
 //! | `sparse` | Do sparse vectors reach the dataset, and do they count as the formula says? |
 
 pub mod answer;

@@ -1,4 +1,4 @@
-//! Small vectors: do bytes and signs find what floats find?
+//! Many chunks: do bytes and signs find what floats find, and what sets the scale of scores?
 
 use chunkmill::dataset::Dataset;
 use chunkmill::embed::model_ref::ModelRef;
@@ -17,6 +17,13 @@ fn sentence(random: &mut Numbers, words: usize) -> String {
     (0..words).map(|_| format!("w{} ", 1 + random.below(1 + random.clone().below(400)))).collect()
 }
 
+fn corpus(home: &TempDir, random: &mut Numbers) {
+    for document in 0..DOCUMENTS {
+        let sections = (0..SECTIONS).map(|at| format!("## Part {at}\n\n{}\n\n", sentence(random, 30)));
+        write(home.path(), &format!("docs/{document}.md"), sections.collect::<String>().as_bytes());
+    }
+}
+
 /// Returns a searcher of the same corpus, whose vectors are stored in these types.
 fn searcher(home: &TempDir, types: &str) -> Searcher {
     let args = ["index", "docs", "-o", types, "--embedder", "fake", "--preset", "ragdocs", "--min", "1"];
@@ -31,10 +38,7 @@ fn searcher(home: &TempDir, types: &str) -> Searcher {
 fn small_vectors_find_what_floats_find_and_score_it_nearly_alike() {
     let home = TempDir::new().unwrap();
     let mut random = Numbers::new(3);
-    for document in 0..DOCUMENTS {
-        let sections = (0..SECTIONS).map(|at| format!("## Part {at}\n\n{}\n\n", sentence(&mut random, 30)));
-        write(home.path(), &format!("docs/{document}.md"), sections.collect::<String>().as_bytes());
-    }
+    corpus(&home, &mut random);
     let questions: Vec<String> = (0..30).map(|_| sentence(&mut random, 8)).collect();
     let embedder = load(Engine::Fake, &ModelRef::default()).unwrap();
     let vectors: Vec<Vec<f32>> =
@@ -45,7 +49,9 @@ fn small_vectors_find_what_floats_find_and_score_it_nearly_alike() {
     };
     let floats = searcher(&home, "f32");
     // How many of the best ten are found at least, of 300, and how far their scores may be off.
-    for (types, least, most) in [("f32,int8", 300, 0.02), ("f32,bits", 285, 0.15), ("int8,bits", 280, 0.15), ("int8", 285, 0.02)] {
+    for (types, least, most) in
+        [("f32,int8", 300, 0.02), ("f32,bits", 285, 0.15), ("int8,bits", 280, 0.15), ("int8", 285, 0.02)]
+    {
         let small = searcher(&home, types);
         for mode in [Mode::Vector, Mode::Hybrid] {
             let mut shared = 0;
@@ -66,5 +72,46 @@ fn small_vectors_find_what_floats_find_and_score_it_nearly_alike() {
         for (at, together) in together.iter().enumerate() {
             assert_eq!(*together, found(&small, Mode::Vector, at));
         }
+    }
+}
+
+#[test]
+fn among_many_chunks_the_best_thousand_set_the_scale() {
+    let home = TempDir::new().unwrap();
+    let mut random = Numbers::new(5);
+    corpus(&home, &mut random);
+    let searcher = searcher(&home, "f32");
+    let embedder = load(Engine::Fake, &ModelRef::default()).unwrap();
+    for _ in 0..5 {
+        let text = sentence(&mut random, 8);
+        let vector = chunkmill::embed::query(embedder.as_ref(), &text).unwrap();
+        let query = Query { text: &text, vector: Some(&vector), k: searcher.len(), ..Query::default() };
+        let found = searcher.search(&query).unwrap();
+        assert_eq!(found.len(), searcher.len());
+        let of = |part: fn(&FoundChunk) -> Option<f64>| -> Vec<f64> {
+            found.iter().map(|found| part(found).unwrap_or_default()).collect()
+        };
+        let vectors = of(|found| found.parts.vector.map(|part| part.score));
+        let keywords = of(|found| found.parts.keyword.map(|part| part.score));
+        let z = |scores: &[f64]| -> Vec<f64> {
+            let mut best = scores.to_vec();
+            best.sort_by(|a, b| b.total_cmp(a));
+            best.truncate(1000);
+            let mean = best.iter().sum::<f64>() / 1000.0;
+            let variance = best.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / 1000.0;
+            scores.iter().map(|score| (score - mean) / variance.sqrt()).collect()
+        };
+        for ((found, vector), keyword) in found.iter().zip(z(&vectors)).zip(z(&keywords)) {
+            let sum = 0.6 * vector + 0.4 * keyword;
+            assert!((found.score - sum).abs() < 1e-4 * sum.abs().max(1.0), "{found:?}: {sum}");
+        }
+        let best = &found[0];
+        // The highest of many by chance, in deviations of the best thousand.
+        let count = found.len() as f64;
+        let highest = (2.0 * 1000_f64.ln()).sqrt() + 2.5 * (1.0 - 1000.0 / count);
+        let chance = best.chance.unwrap();
+        let log_odds = (chance / (1.0 - chance)).ln();
+        let more = found.iter().find(|other| (best.score - other.score).abs() > 0.1).unwrap();
+        assert!(log_odds < 0.62 * (best.score - highest) + 6.2 - 4.1 && more.chance.unwrap() < chance);
     }
 }

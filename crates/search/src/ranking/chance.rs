@@ -4,11 +4,12 @@
 //! chunk, too. The chance p of a chunk c among n chunks is
 //!
 //! ```text
-//! ln(p / (1 − p)) = 0.62 · (s(c) − √(2 ln n)) + 6.2 · (v(c) − m) / (o − m) − 4.1
+//! ln(p / (1 − p)) = 0.62 · (s(c) − h(n)) + 6.2 · (v(c) − m) / (o − m) − 4.1
+//! h(n) = √(2 ln min(n, 1000)) + 2.5 · max(0, 1 − 1000 / n)
 //! ```
 //!
-//! s is the score of the weighted sum, in standard deviations; √(2 ln n) is about the highest one of n chunks that have
-//! nothing to do with the question, if their scores are normal. v is the score of the vector, m the mean dot product of
+//! s is the score of the weighted sum, in standard deviations of the 1,000 best chunks; h(n) is about the highest one of n chunks that
+//! have nothing to do with the question, if their scores are normal. v is the score of the vector, m the mean dot product of
 //! two chunks of the dataset, and o that of a chunk with itself: some models say .1 of unrelated texts, others .7.
 //!
 //! The numbers are those of a logistic regression on the best 20 chunks for the questions of four labelled sets, and for
@@ -19,6 +20,7 @@
 use rayon::prelude::*;
 
 use super::column::Column;
+use super::linear::POOL;
 
 /// Weight of the score above the highest one by chance.
 const SCORE: f64 = 0.62;
@@ -28,6 +30,9 @@ const SIMILARITY: f64 = 6.2;
 
 /// The logarithm of the odds if both are 0.
 const UNRELATED: f64 = -4.1;
+
+/// By how much the highest of very many scores is higher in deviations of the best ones than in those of all.
+const TAIL: f64 = 2.5;
 
 /// Number of rows that one thread adds up at a time.
 const BLOCK: usize = 1024;
@@ -71,7 +76,9 @@ impl SimilarityScale {
     /// that of its vector, if it has one.
     pub(super) fn chance(self, score: f64, vector: Option<f64>, count: usize) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "rows are far below 2^52")]
-        let highest = (2.0 * (count as f64).ln()).sqrt();
+        let [all, pool] = [count, count.min(POOL)].map(|count| count as f64);
+        // The best of many have a smaller deviation than all of them. Within 4 % of what the normal distribution has.
+        let highest = (2.0 * pool.ln()).sqrt() + TAIL * (1.0 - pool / all);
         let similarity = vector.map_or(0.0, |vector| (vector - self.others) / (self.itself - self.others));
         let log_odds = SCORE * (score - highest) + SIMILARITY * similarity + UNRELATED;
         (count >= FEWEST).then(|| 1.0 / (1.0 + (-log_odds).exp()))

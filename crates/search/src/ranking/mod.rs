@@ -10,7 +10,7 @@
 //! ```text
 //! k(c) = BM25(q, c) + β · BM25(q, d)                   keywords, over weighted fields; d also has its title and path
 //! v(c) = c's vector + w · those before and after it    scaled to the length of c's vector
-//! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))           z: standard deviations from the mean of all candidate chunks
+//! s(c) = a · z(q · v(c)) + (1 − a) · z(k(c))           z: standard deviations from the mean of the 1,000 best chunks by that score
 //! ```
 //!
 //! With sparse vectors, a share of the score is theirs, and these two have the rest.
@@ -65,9 +65,10 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_dataset::dataset::{Dataset, Time};
 use chunkmill_embed::{SparseVector, is_zero};
 
+use column::Prepared;
 use graph::Graph;
 use keywords::Keywords;
-use linear::Term;
+use linear::{POOL, Term};
 use reciprocal::{List, RankedRow, fuse, ranked};
 use sparse::Postings;
 use top::{ScoredRow, Top};
@@ -244,27 +245,27 @@ impl Ranker {
         let (by_vector, by_keyword) = rayon::join(by_vector, || self.keyword_scores(&keywords, question));
         let (mut by_vector, by_keyword) = (by_vector?, by_keyword?);
         let by_sparse = self.sparse_scores(question)?.unwrap_or_default();
+        let again = ScoredAgain { vectors, query: vectors.prepare(vector), weight: neighbours.single() };
+        if let Some(count) = vectors.scored_again(k) {
+            // The best ones set the scale.
+            let known = by_vector.iter().copied().map(f64::from).enumerate().filter(|(_, score)| !score.is_nan());
+            let best = self.top(known, count.max(POOL), mask);
+            again.apply(&best, &mut by_vector, |_, _| ());
+        }
         let times = if recency > Weight::ZERO { self.times() } else { Vec::new() };
         let of_sparse = if by_sparse.is_empty() { 0.0 } else { sparse_share.get() };
+        let relevance = |weight: f64, scores| Term { weight, scores, is_relevance: true };
         let terms = [
-            Term { weight: (1.0 - of_sparse) * vector_share.get(), scores: &by_vector },
-            Term { weight: (1.0 - of_sparse) * (1.0 - vector_share.get()), scores: &by_keyword },
-            Term { weight: of_sparse, scores: &by_sparse },
-            Term { weight: recency.get(), scores: &times },
+            relevance((1.0 - of_sparse) * vector_share.get(), &by_vector),
+            relevance((1.0 - of_sparse) * (1.0 - vector_share.get()), &by_keyword),
+            relevance(of_sparse, &by_sparse),
+            Term { weight: recency.get(), scores: &times, is_relevance: false },
         ];
         let (mut sums, factors) = linear::sum(&terms, self.rows.len(), mask);
-        let prepared = vectors.prepare(vector);
         let score_again = |sums: &mut [f64], by_vector: &mut [f32]| {
             let Some(count) = vectors.scored_again(k.max(graph_seeds)) else { return };
             let best = self.top(sums.iter().copied().enumerate(), count, mask);
-            let rows: Vec<usize> = best.into_iter().map(|best| best.row as usize).collect();
-            for (row, score) in rows.iter().zip(vectors.scores_of(&rows, &prepared, neighbours.single())) {
-                let by_vector = &mut by_vector[*row];
-                if !by_vector.is_nan() {
-                    sums[*row] += factors[0] * (f64::from(score) - f64::from(*by_vector));
-                    *by_vector = score;
-                }
-            }
+            again.apply(&best, by_vector, |row, change| sums[row] += factors[0] * change);
         };
         score_again(&mut sums, &mut by_vector);
         let mut linked = HashMap::new();
@@ -388,6 +389,27 @@ impl Ranker {
 
     fn graph(&self) -> Result<&Graph> {
         once(&self.graph, || Graph::load(&self.dataset, &self.rows))
+    }
+}
+
+/// How the vectors of some rows are scored again, by the most exact column.
+struct ScoredAgain<'s> {
+    vectors: &'s Vectors,
+    query: Prepared<'s>,
+    /// Weight of the rows before and after each.
+    weight: f32,
+}
+
+impl ScoredAgain<'_> {
+    /// Replaces the scores of some rows, and passes each row and the change of its score to `changed`.
+    fn apply(&self, rows: &[ScoredRow], scores: &mut [f32], mut changed: impl FnMut(usize, f64)) {
+        let rows: Vec<usize> = rows.iter().map(|row| row.row as usize).collect();
+        for (&row, score) in rows.iter().zip(self.vectors.scores_of(&rows, &self.query, self.weight)) {
+            if !scores[row].is_nan() {
+                changed(row, f64::from(score) - f64::from(scores[row]));
+                scores[row] = score;
+            }
+        }
     }
 }
 

@@ -187,14 +187,14 @@ impl Vectors {
         }
         (0..scores.len()).filter(|&row| self.says_nothing(row)).for_each(|row| scores[row] = f32::NAN);
         if self.small.is_some() {
-            self.stretch(&mut scores, &self.exact.prepare(query), weight);
+            self.expect_exact(&mut scores, &self.exact.prepare(query), weight);
         }
         Ok(scores)
     }
 
-    /// Gives scores of the small column the mean and the deviation of exact ones, as far as a sample of rows tells: signs have
-    /// less of a direction, and any rounding adds to a deviation.
-    fn stretch(&self, scores: &mut [f32], query: &Prepared<'_>, weight: f32) {
+    /// Turns scores of the small column into what is to be expected of exact ones, by a linear regression over a sample of rows:
+    /// signs have less of a direction, and what a rounding adds is not in the exact score.
+    fn expect_exact(&self, scores: &mut [f32], query: &Prepared<'_>, weight: f32) {
         let step = scores.len().div_ceil(SAMPLE).max(1);
         let known = (0..scores.len()).step_by(step).filter(|row| !scores[*row].is_nan());
         let known: Vec<usize> = known.collect();
@@ -204,11 +204,12 @@ impl Vectors {
         #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
         let mean = |of: &dyn Fn(&[f64; 2]) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
         let means = [0, 1].map(|at| mean(&|pair| pair[at]));
-        let [scanned, exact] = [0, 1].map(|at| mean(&|pair| (pair[at] - means[at]).powi(2)).sqrt());
-        if exact > 0.0 && scanned > 0.0 {
+        let spread = |other: usize| mean(&|pair| (pair[0] - means[0]) * (pair[other] - means[other]));
+        let [variance, covariance] = [0, 1].map(spread);
+        if variance > 0.0 && covariance > 0.0 {
             #[expect(clippy::cast_possible_truncation, reason = "as precise as scores")]
-            let stretched = |score: f32| (means[1] + (f64::from(score) - means[0]) * (exact / scanned)) as f32;
-            scores.par_iter_mut().for_each(|score| *score = stretched(*score));
+            let expected = |score: f32| (means[1] + (f64::from(score) - means[0]) * covariance / variance) as f32;
+            scores.par_iter_mut().for_each(|score| *score = expected(*score));
         }
     }
 
