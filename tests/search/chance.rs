@@ -7,44 +7,59 @@ use super::ranking::{dot, open, row_of, vectors};
 use crate::common::{folder, json_lines, run};
 use crate::search::results::{Coarse, DIM};
 
-/// Documents in two folders with words that repeat.
+/// Three documents of 55 sections, in two folders, with words that repeat.
 fn searcher() -> (tempfile::TempDir, Searcher) {
+    searcher_of(55)
+}
+
+/// The same with documents of so many sections.
+fn searcher_of(sections: usize) -> (tempfile::TempDir, Searcher) {
     let words = ["vault", "backup", "shelf", "agent", "plan", "jar", "key"];
     let section =
         |at: usize| format!("## {} {at}\n\nThe {} has a {}.\n\n", words[at % 7], words[at % 5], words[at % 3]);
-    let document = |from: usize| (from..from + 55).map(section).collect::<String>();
-    let home =
-        folder(&[("docs/a/one.md", &document(0)), ("docs/a/two.md", &document(55)), ("docs/b.md", &document(110))]);
+    let document = |from: usize| (from..from + sections).map(section).collect::<String>();
+    let home = folder(&[
+        ("docs/a/one.md", &document(0)),
+        ("docs/a/two.md", &document(sections)),
+        ("docs/b.md", &document(2 * sections)),
+    ]);
     let searcher = open(&home, "heading-tokens");
     (home, searcher)
 }
 
 #[test]
 fn a_chance_is_what_the_formula_says() {
-    let (_home, searcher) = searcher();
-    let wide: Vec<Vec<f64>> =
-        vectors(searcher.dataset()).iter().map(|vector| vector.iter().map(|v| f64::from(*v)).collect()).collect();
-    let pairs = |same: bool| {
-        let mut products = Vec::new();
-        for (a, one) in wide.iter().enumerate() {
-            products.extend((0..wide.len()).filter(|b| (a == *b) == same).map(|b| dot(one, &wide[b])));
-        }
-        products.iter().sum::<f64>() / products.len() as f64
-    };
-    let (others, itself) = (pairs(false), pairs(true));
-    let vector = Coarse::vector("backup of a vault");
-    for (filter, count) in
-        [(Filter::default(), searcher.len()), (Filter { paths: vec!["a".parse().unwrap()], ..Filter::default() }, 110)]
-    {
-        let query = Query { text: "backup of a vault", vector: Some(&vector), k: 500, filter, ..Query::default() };
-        let found = searcher.search(&query).unwrap();
-        assert_eq!(found.len(), count);
-        for FoundChunk { score, parts, chance, .. } in found {
-            let similarity = (parts.vector.unwrap().score - others) / (itself - others);
-            let log_odds = 0.62 * (score - (2.0 * (count as f64).ln()).sqrt()) + 6.2 * similarity - 4.1;
-            let expected = 1.0 / (1.0 + (-log_odds).exp());
-            let chance = chance.unwrap();
-            assert!((chance - expected).abs() < 1e-4 && 0.0 < chance && chance < 1.0, "{chance} and not {expected}");
+    // The best thousand of more than a thousand set the scale.
+    for sections in [55, 400] {
+        let (_home, searcher) = searcher_of(sections);
+        let wide: Vec<Vec<f64>> =
+            vectors(searcher.dataset()).iter().map(|vector| vector.iter().map(|v| f64::from(*v)).collect()).collect();
+        let pairs = |same: bool| {
+            let mut products = Vec::new();
+            for (a, one) in wide.iter().enumerate() {
+                products.extend((0..wide.len()).filter(|b| (a == *b) == same).map(|b| dot(one, &wide[b])));
+            }
+            products.iter().sum::<f64>() / products.len() as f64
+        };
+        let (others, itself) = (pairs(false), pairs(true));
+        let vector = Coarse::vector("backup of a vault");
+        let in_a = Filter { paths: vec!["a".parse().unwrap()], ..Filter::default() };
+        for (filter, count) in [(Filter::default(), searcher.len()), (in_a, 2 * sections)] {
+            let query = Query { text: "backup of a vault", vector: Some(&vector), k: 5000, filter, ..Query::default() };
+            let found = searcher.search(&query).unwrap();
+            assert_eq!(found.len(), count);
+            let [all, pool] = [count, count.min(1000)].map(|count| count as f64);
+            let highest = (2.0 * pool.ln()).sqrt() + 2.5 * (1.0 - pool / all);
+            for FoundChunk { score, parts, chance, .. } in found {
+                let similarity = (parts.vector.unwrap().score - others) / (itself - others);
+                let log_odds = 0.62 * (score - highest) + 6.2 * similarity - 4.1;
+                let expected = 1.0 / (1.0 + (-log_odds).exp());
+                let chance = chance.unwrap();
+                assert!(
+                    (chance - expected).abs() < 1e-4 && 0.0 < chance && chance < 1.0,
+                    "{chance} and not {expected}"
+                );
+            }
         }
     }
 }
