@@ -83,8 +83,8 @@ def main():
     halves = [(0, rows // 2), (rows // 2, rows)]
     for name, of, asked, pack, product, kind in (
         ("f32", vectors, questions, numkong.dots_pack, numkong.dots_packed, "f32"),
-        ("int8", whole, asked_whole, numkong.dots_pack, numkong.dots_packed, "i8"),
-        ("bits", bits, asked_bits, numkong.hammings_pack, numkong.hammings_packed, "u1"),
+        ("int8", whole, asked_whole, numkong.dots_pack, numkong.dots_packed, "int8"),
+        ("bits", bits, asked_bits, numkong.hammings_pack, numkong.hammings_packed, "uint1"),
     ):
 
         def nearest(question, of=of, pack=pack, product=product, kind=kind):
@@ -92,10 +92,7 @@ def main():
             parts = pool.map(lambda part: np.asarray(product(of[part[0] : part[1]], packed)).reshape(-1), halves)
             return np.argpartition(np.concatenate(list(parts)), K)[:K]
 
-        try:
-            show(f"numkong {name}", percentiles(nearest, asked), reads[name])
-        except (TypeError, ValueError) as error:
-            print(f"numkong {name}: {error}")
+        show(f"numkong {name}", percentiles(nearest, asked), reads[name])
 
     import pyarrow as pa
 

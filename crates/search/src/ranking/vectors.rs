@@ -131,6 +131,9 @@ impl Vectors {
             let block = block * BLOCK..rows.len().min((block + 1) * BLOCK);
             for (query, best) in prepared.iter().zip(&mut best) {
                 self.scanned().scores(block.clone(), query, |row, score| {
+                    if best.rules_out(score) {
+                        return;
+                    }
                     let score = f64::from(score);
                     if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
                         best.push(rows.scored(row, score));
