@@ -162,8 +162,9 @@ class _Service(TypedDict, total=False):
 class _Output(TypedDict, total=False):
     files: int | None
     """Files per table [default: 8]."""
-    embedding_type: Literal["f32", "f16", "list"] | None
-    """Type in which vectors are stored [default: f32]."""
+    embedding_type: str | os.PathLike[str] | None
+    """Types in which vectors are stored, each in its column: one of `f32`, `f16` and `list`, and `int8` and `bits`,
+    with or without it [default: f32]."""
     float_encoding: Literal["bss", "plain"] | None
     """Parquet encoding of f32 values: byte stream split (`bss`) or `plain` [default: bss]."""
 

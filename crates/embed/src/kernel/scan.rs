@@ -134,11 +134,11 @@ fn bits(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
 mod x86 {
     use core::arch::x86_64::*;
 
-    use super::{BitQuestion, words};
+    use crate::kernel::scan::{BitQuestion, bytes, words};
 
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn bytes_avx2(rows: &[i8], question: &[i16], sums: &mut [i32]) {
-        super::bytes(rows, question, sums);
+        bytes(rows, question, sums);
     }
 
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
