@@ -106,6 +106,7 @@ fn bytes(rows: &[i8], question: &[i16], sums: &mut [i32]) {
 }
 
 /// Returns the words of a row, the last one filled with zeros.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn words(row: &[u8]) -> impl Iterator<Item = u64> {
     let (words, rest) = row.as_chunks::<8>();

@@ -55,8 +55,8 @@ impl Searcher {
         self.ranker.rows()
     }
 
-    /// Loads the data that a mode needs, so the first question does not wait for it: all vectors (four bytes per
-    /// value), the keyword indexes, and the links.
+    /// Loads the data that a mode needs, so the first question does not wait for it: the vectors of the most exact column
+    /// (four bytes per value in floats) and of the smallest, the keyword indexes, and the links.
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
