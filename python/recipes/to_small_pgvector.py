@@ -7,6 +7,7 @@
 import sys
 
 import chunkmill
+import numpy as np
 import psycopg
 import pyarrow as pa
 from pgvector import Bit, HalfVector
@@ -27,8 +28,8 @@ if __name__ == "__main__":
         rows = pa.table(dataset.chunks(["chunk_id", "path", "header_path"])).to_pylist()
         with db.cursor().copy("COPY small FROM STDIN WITH (FORMAT BINARY)") as copy:
             copy.set_types(["text", "text", "text", "halfvec", "bit"])
-            for row, vector, bits in zip(rows, dataset.vectors(), dataset.vectors("bits")):
-                copy.write_row([*row.values(), HalfVector(vector), Bit(bits.tobytes())])
+            for row, vector, bits in zip(rows, dataset.vectors(), np.unpackbits(dataset.vectors("bits"), axis=1)):
+                copy.write_row([*row.values(), HalfVector(vector), Bit(bits[: encoder.dim] > 0)])
         vector = encoder.encode_queries([question])[0]
         for row in db.execute(FIND, (Bit(vector > 0), HalfVector(vector))):
             print(*row, sep="\t")

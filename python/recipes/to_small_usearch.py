@@ -1,4 +1,4 @@
-"""Searches the bytes of a dataset exactly with usearch, which has the same bytes for vectors of length 1.
+"""Searches the bytes of a dataset exactly with usearch, which takes bytes as they are.
 
     usage: python to_small_usearch.py DATASET "QUESTION"
     index with: chunkmill index CORPUS -o DATASET --embedding-type int8

@@ -77,8 +77,8 @@ impl Dataset {
     fn vectors<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyByteArray>> {
         let all = self.dataset.manifest().representations();
         let Some(kind) = kind else {
-            let restored =
-                py.detach(|| self.each_batch(Representation::sources(&all), |batch| restored_vectors(batch, &all)));
+            let best = &all[..1];
+            let restored = py.detach(|| self.each_batch(best, |batch| restored_vectors(batch, best)));
             return bytes_of(py, &restored.map_err(|error| raised(&error))?);
         };
         let Some(of) = all.iter().find(|of| of.stored.name() == kind) else {

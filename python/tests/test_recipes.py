@@ -109,7 +109,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("store", ["faiss", "lancedb", "qdrant", "pgvector"])
+@pytest.mark.parametrize("store", ["faiss", "lancedb", "pgvector"])
 def test_small_vectors(store: str, small: Path, searcher: chunkmill.Searcher, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     # Candidates by signs or bytes, ranked by floats: the best are those of floats alone.
     more = {"lancedb": [str(tmp_path)], "pgvector": [request.getfixturevalue("postgresql")] if store == "pgvector" else []}

@@ -1,7 +1,8 @@
 //! Vectors in fewer bits: what is stored, and what can be restored of it.
 
 use chunkmill::embed::kernel::{BitQuestion, Isa, Scan};
-use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Representation, StoredVectors, restore};
+use chunkmill::embed::model_ref::ModelRef;
+use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Engine, Representation, StoredVectors, load, restore};
 
 use crate::dataset::jobs::Numbers;
 
@@ -118,4 +119,26 @@ fn products_with_bytes_and_bits_are_plain_sums_with_every_instruction_set() {
             assert_eq!(sums, of_bits, "{dim}");
         }
     }
+}
+
+#[test]
+fn small_types_are_only_for_vectors_of_length_1() {
+    let mut info = load(Engine::Fake, &ModelRef::default()).unwrap().info().clone();
+    for types in all_types() {
+        info.normalize = true;
+        info.check_stored(types).unwrap();
+        info.normalize = false;
+        let is_small = types.to_string().contains("int8") || types.to_string().contains("bits");
+        match info.check_stored(types) {
+            Ok(()) => assert!(!is_small, "{types}"),
+            Err(error) => assert!(is_small && error.to_string().contains("is for vectors of length 1"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_byte_that_no_value_has_ends_no_program() {
+    let halves = StoredVectors::F16(vec![half::f16::from_f32(0.5), half::f16::NAN]);
+    let restored = restore(&[halves, StoredVectors::Int8(vec![i8::MIN, 3])], 2);
+    assert!(restored[0] == 0.5 && restored[1].is_nan());
 }

@@ -3,7 +3,7 @@
 use chunkmill::dataset::Dataset;
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Engine, load};
-use chunkmill::search::{FoundChunk, Mode, Query, Searcher};
+use chunkmill::search::{Filter, FoundChunk, Fusion, Mode, Query, Ranking, Searcher};
 use tempfile::TempDir;
 
 use crate::common::{run, write};
@@ -68,9 +68,45 @@ fn small_vectors_find_what_floats_find_and_score_it_nearly_alike() {
             assert!(shared >= least, "{types} {mode}: {shared}");
         }
         let queries: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
-        let together = small.nearest(&queries, 10, &chunkmill::search::Filter::default()).unwrap();
+        let together = small.nearest(&queries, 10, &Filter::default()).unwrap();
         for (at, together) in together.iter().enumerate() {
             assert_eq!(*together, found(&small, Mode::Vector, at));
+        }
+    }
+}
+
+#[test]
+fn small_vectors_serve_every_mode_filter_and_number_of_hits_on_any_number_of_threads() {
+    let home = TempDir::new().unwrap();
+    let mut random = Numbers::new(9);
+    corpus(&home, &mut random);
+    let (floats, embedder) = (searcher(&home, "f32"), load(Engine::Fake, &ModelRef::default()).unwrap());
+    let text = sentence(&mut random, 8);
+    let vector = chunkmill::embed::query(embedder.as_ref(), &text).unwrap();
+    let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
+    for types in ["f32,bits", "f16,int8", "bits"] {
+        let small = searcher(&home, types);
+        for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Sparse) {
+            for fusion in Fusion::ALL {
+                for (path, k) in [(None, 5), (Some("3.md"), 5), (None, 100_000), (Some("3.md"), 100_000)] {
+                    let paths = path.iter().map(|path| path.parse().unwrap()).collect();
+                    let (filter, ranking) =
+                        (Filter { paths, ..Filter::default() }, Ranking { fusion, ..Ranking::default() });
+                    let query =
+                        Query { mode, text: &text, vector: Some(&vector), k, filter, ranking, ..Query::default() };
+                    let found = threads(1).install(|| small.search(&query).unwrap());
+                    assert_eq!(found, threads(3).install(|| small.search(&query).unwrap()), "{types} {mode} {k}");
+                    let wanted = floats.search(&query).unwrap();
+                    // Ranks are those of lists of a fixed length, which share other rows.
+                    let is_fused = fusion == Fusion::Rrf && matches!(mode, Mode::Hybrid | Mode::Graph);
+                    assert!(is_fused || found.len() == wanted.len(), "{types} {mode} {k}");
+                    assert!(!found.is_empty() || path.is_some(), "{types} {mode} {k}");
+                    assert!(found.is_sorted_by(|a, b| a.score >= b.score) && found.iter().all(|f| f.score.is_finite()));
+                    if path.is_some() {
+                        assert!(found.len() <= SECTIONS);
+                    }
+                }
+            }
         }
     }
 }

@@ -287,7 +287,9 @@ pub fn restore(columns: &[StoredVectors], dim: usize) -> Vec<f32> {
         match column {
             StoredVectors::F32(_) | StoredVectors::F16(_) => {}
             StoredVectors::Int8(values) => {
-                for (x, &value) in vectors.iter_mut().zip(values).filter(|(x, value)| int8(**x) != **value) {
+                // No value is stored as the smallest byte, so damage stays what it is.
+                let differs = |x: f32, value: i8| x.is_finite() && value != i8::MIN && int8(x) != value;
+                for (x, &value) in vectors.iter_mut().zip(values).filter(|(x, value)| differs(**x, **value)) {
                     *x = nearest_that_rounds_to(*x, value);
                 }
             }

@@ -114,7 +114,7 @@ pub struct Way {
     pub name: String,
     /// Its settings.
     pub options: SearchOptions,
-    /// The form in which vectors are stored and searched: `f32`, `int8`, `binary@256`.
+    /// The form in which vectors are stored and searched: `f32`, `int8`, `f32,bits@256`.
     pub stored_as: String,
 }
 

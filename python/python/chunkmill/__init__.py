@@ -295,7 +295,7 @@ def chunk_table(table: ArrowStream, *, embed: bool = False, **settings: Unpack[C
 
     Reads the columns ``doc_id`` and ``text`` and, if present, ``collection``, ``path`` and ``modified_time``.
     Other columns are copied to every chunk of their row. A row that cannot be cut produces one row with the reason
-    in the column ``error``. With ``embed=True``, the column ``embedding`` contains the vectors.
+    in the column ``error``. With ``embed=True``, the columns of ``embedding_type`` contain the vectors.
 
     Tables are exchanged through Arrow's C stream, without copying values.
     """
@@ -450,7 +450,7 @@ class Dataset:
         return self._native.table("edges", columns)
 
     @overload
-    def vectors(self, kind: None = None) -> NDArray[np.float32]: ...
+    def vectors(self, kind: Literal["f32", "list"] | None = None) -> NDArray[np.float32]: ...
     @overload
     def vectors(self, kind: Literal["int8"]) -> NDArray[np.int8]: ...
     @overload

@@ -29,11 +29,11 @@ const EXAMPLES: &str = "Example:\n\
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Embed the chunks too, which adds the column `embedding`
+    /// Embed the chunks too, which adds columns of vectors
     #[arg(long, help_heading = "Embedding")]
     embed: bool,
-    /// Type of the vectors: f32, f16, list [default: f32]
-    #[arg(long, value_name = "TYPE", help_heading = "Embedding")]
+    /// Types of the vectors: f32, f16 or list, int8, bits [default: f32]
+    #[arg(long, value_name = "TYPE,…", help_heading = "Embedding")]
     embedding_type: Option<EmbeddingTypes>,
     #[command(flatten)]
     chunking: ChunkFlags,

@@ -68,9 +68,6 @@ struct VerifySummary<'a> {
     sample: Option<&'a Sample>,
 }
 
-/// Least cosine between a vector of the dataset and a new one. Reduced precision and another processor stay above it.
-const LEAST_COSINE: f64 = 0.999;
-
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let roots = args.corpus.iter().map(|root| root.parse()).collect::<Result<Vec<Root>, _>>()?;
     let is_named = args.model.0.model.is_some();
@@ -89,7 +86,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     };
     let seconds = started.elapsed().as_secs_f64();
     let Verification { files, rows, bytes, findings, found, notes, .. } = &verification;
-    let ok = findings.is_empty() && sample.as_ref().is_none_or(|sample| sample.least >= LEAST_COSINE);
+    let ok = findings.is_empty() && sample.as_ref().is_none_or(|sample| sample.is_alike());
     if args.json {
         let (files, rows, bytes) = (*files, *rows, *bytes);
         print_json(&VerifySummary {
@@ -120,10 +117,10 @@ fn compared(dataset: &Location, config: &Config, is_named: bool, most: usize) ->
 }
 
 fn in_words(sample: &Sample) -> String {
-    let Sample { chunks, least, median, least_chunk } = sample;
+    let Sample { chunks, least, median, least_chunk, .. } = sample;
     let chunks = count(*chunks, "vector");
     let compared = format!("{chunks} computed again: cosine {median:.6} in the middle, {least:.6} at least");
-    if *least >= LEAST_COSINE {
+    if sample.is_alike() {
         return compared;
     }
     format!(

@@ -865,7 +865,8 @@ fn a_small_vector_that_is_not_its_vector_is_found() {
                 let values: ArrayRef = if changed == "int8" {
                     let mut values = column.values().as_primitive::<Int8Type>().values().to_vec();
                     let most = (64..128).max_by_key(|at| values[*at].abs()).unwrap();
-                    values[most] = -values[most];
+                    // Nothing is stored as the smallest byte.
+                    values[most] = if kind.starts_with("f16") { i8::MIN } else { -values[most] };
                     Arc::new(Int8Array::from(values))
                 } else {
                     let mut values = column.values().as_primitive::<UInt8Type>().values().to_vec();

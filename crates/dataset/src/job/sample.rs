@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use arrow::array::{Array, AsArray, StringArray};
 use chunkmill_base::error::{Error, Result};
-use chunkmill_embed::{Batcher, Embedder, Representation, Role, is_zero, restore};
+use chunkmill_embed::{Batcher, Embedder, EmbeddingType, Representation, Role, is_zero, restore};
 use chunkmill_text::chunk::{Pooling, Spec};
 use chunkmill_text::document::without_data_urls;
 use serde::Serialize;
@@ -24,6 +24,22 @@ pub struct Sample {
     pub median: f64,
     /// The chunk with the smallest cosine.
     pub least_chunk: String,
+    /// Type of the most exact vectors, in which both are compared.
+    #[serde(skip)]
+    pub stored: EmbeddingType,
+}
+
+impl Sample {
+    /// Returns whether all cosines are those of one model. Reduced precision and another processor stay above these; a value next
+    /// to the border of a byte, or next to 0, may be stored on the other side.
+    pub fn is_alike(&self) -> bool {
+        self.least
+            >= match self.stored {
+                EmbeddingType::F32 | EmbeddingType::List | EmbeddingType::F16 => 0.999,
+                EmbeddingType::Int8 => 0.995,
+                EmbeddingType::Bits => 0.93,
+            }
+    }
 }
 
 /// A chunk whose vector is compared.
@@ -106,6 +122,7 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
         least,
         median,
         least_chunk: id.to_owned(),
+        stored: manifest.output.embedding_type.best(),
     }))
 }
 

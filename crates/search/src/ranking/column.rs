@@ -145,8 +145,12 @@ impl Column {
 /// Returns values as whole numbers up to `most`, and what 1 stands for.
 fn whole(values: &[f32], most: f32) -> (Vec<i16>, f32) {
     let scale = values.iter().fold(0.0_f32, |most, value| most.max(value.abs())) / most.floor();
+    let most = most.floor();
+    // Next to zero, a quotient is not exact.
     #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
-    let round = |value: &f32| if scale > 0.0 { (value / scale).round_ties_even() as i16 } else { 0 };
+    let round = |value: &f32| {
+        if scale >= f32::MIN_POSITIVE { (value / scale).round_ties_even().clamp(-most, most) as i16 } else { 0 }
+    };
     (values.iter().map(round).collect(), scale)
 }
 

@@ -246,7 +246,7 @@ impl Ranker {
         let (mut by_vector, by_keyword) = (by_vector?, by_keyword?);
         let by_sparse = self.sparse_scores(question)?.unwrap_or_default();
         let again = ScoredAgain { vectors, query: vectors.prepare(vector), weight: neighbours.single() };
-        if let Some(count) = vectors.scored_again(k.max(POOL)) {
+        if let Some(count) = vectors.scored_again(POOL) {
             // The best ones set the scale, and small vectors do not know them well.
             let known = by_vector.iter().copied().map(f64::from).enumerate().filter(|(_, score)| !score.is_nan());
             let best = self.top(known, count, mask);

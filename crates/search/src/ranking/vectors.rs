@@ -28,6 +28,9 @@ const AGAIN: usize = 4;
 /// Smallest number of rows that are scored again. If there are no more, only the more exact column is read.
 const FEWEST_AGAIN: usize = 1000;
 
+/// Number of questions that read the small vectors together: each keeps the rows that are scored again.
+const TOGETHER: usize = 64;
+
 /// Number of rows that one thread scores again.
 const FEW: usize = 128;
 
@@ -69,7 +72,13 @@ impl Vectors {
         let dim = dataset.manifest().model.dim;
         let (best, smallest) = (all[0], all[all.len() - 1]);
         if stored_as != StoredAs::default() {
-            let (best, smallest) = stored_as.columns(read(dataset, rows, &best)?.floats(dim), dim);
+            let mut values = read(dataset, rows, &best)?.floats(dim);
+            if best.stored == EmbeddingType::Bits {
+                let zeros = zeros(dataset, &best)?;
+                let zeros = values.chunks_mut(dim).zip(zeros).filter(|(_, is_zero)| *is_zero);
+                zeros.for_each(|(vector, _)| vector.fill(0.0));
+            }
+            let (best, smallest) = stored_as.columns(values, dim);
             return Ok(Self::new(dim, best, smallest, rows));
         }
         let column = |of: Representation| Ok::<_, Error>(Column::new(of, read(dataset, rows, &of)?));
@@ -119,6 +128,10 @@ impl Vectors {
         mask: Option<&[bool]>,
     ) -> Result<Vec<Vec<ScoredRow>>> {
         queries.iter().try_for_each(|query| self.check(query))?;
+        if self.small.is_some() && queries.len() > TOGETHER {
+            let groups = queries.chunks(TOGETHER).map(|queries| self.nearest(rows, queries, k, mask));
+            return Ok(groups.collect::<Result<Vec<_>>>()?.concat());
+        }
         let prepared: Vec<Prepared<'_>> = queries.iter().map(|query| self.scanned().prepare(query)).collect();
         let wanted = self.scored_again(k);
         // Nothing is near a vector of zeros.
@@ -213,6 +226,10 @@ impl Vectors {
             #[expect(clippy::cast_possible_truncation, reason = "as precise as scores")]
             let expected = |score: f32| (means[1] + (f64::from(score) - means[0]) * covariance / variance) as f32;
             scores.par_iter_mut().for_each(|score| *score = expected(*score));
+        } else {
+            // The sample says nothing.
+            let rows: Vec<usize> = (0..scores.len()).collect();
+            scores.copy_from_slice(&self.scores_of(&rows, query, weight));
         }
     }
 
