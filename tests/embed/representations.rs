@@ -1,5 +1,6 @@
 //! Vectors in fewer bits: what is stored, and what can be restored of it.
 
+use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 use chunkmill::embed::kernel::{BitQuestion, Isa, Scan};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Engine, Representation, StoredVectors, load, restore};
@@ -138,7 +139,8 @@ fn small_types_are_only_for_vectors_of_length_1() {
 
 #[test]
 fn a_byte_that_no_value_has_ends_no_program() {
-    let halves = StoredVectors::F16(vec![half::f16::from_f32(0.5), half::f16::NAN]);
+    let half = <Float16Type as ArrowPrimitiveType>::Native::from_f32;
+    let halves = StoredVectors::F16([0.5, f32::NAN].map(half).to_vec());
     let restored = restore(&[halves, StoredVectors::Int8(vec![i8::MIN, 3])], 2);
     assert!(restored[0] == 0.5 && restored[1].is_nan());
 }
