@@ -86,7 +86,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     };
     let seconds = started.elapsed().as_secs_f64();
     let Verification { files, rows, bytes, findings, found, notes, .. } = &verification;
-    let ok = findings.is_empty() && sample.as_ref().is_none_or(|sample| sample.is_alike());
+    let ok = findings.is_empty() && sample.as_ref().is_none_or(Sample::is_alike);
     if args.json {
         let (files, rows, bytes) = (*files, *rows, *bytes);
         print_json(&VerifySummary {
