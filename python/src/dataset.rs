@@ -7,7 +7,7 @@ use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
 use chunkmill::dataset::{self, Verification, restored_vectors, verify};
 use chunkmill::embed::model_ref::ModelRef;
-use chunkmill::embed::{Embedder, Representation, Reranker, SparseEmbedder, StoredVectors};
+use chunkmill::embed::{Embedder, Reranker, SparseEmbedder, StoredVectors};
 use chunkmill::error::Error;
 use chunkmill::search::{self, Filter, PathPattern, Query, QuestionVectors};
 use chunkmill::storage::Location;
@@ -28,17 +28,12 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// Returns the values that `take` finds in all batches of the columns of some representations.
-    fn each_batch<T>(
-        &self,
-        representations: &[Representation],
-        take: impl Fn(&RecordBatch) -> Option<Vec<T>>,
-    ) -> Result<Vec<T>, Error> {
+    /// Returns the values that `take` finds in all batches of some columns.
+    fn each_batch<T>(&self, columns: &[&str], take: impl Fn(&RecordBatch) -> Option<Vec<T>>) -> Result<Vec<T>, Error> {
         let dataset = &self.dataset;
-        let columns: Vec<&str> = representations.iter().map(Representation::column).chain(["flags"]).collect();
         let mut all = Vec::new();
         for file in dataset.files(dataset::Table::Chunks) {
-            for batch in dataset.read(file, &columns, None)? {
+            for batch in dataset.read(file, columns, None)? {
                 let values = take(&batch?).ok_or_else(|| Error::Dataset {
                     path: dataset.root().join(&file.path),
                     problem: "has a column that is not one of vectors".to_owned(),
@@ -78,7 +73,8 @@ impl Dataset {
         let all = self.dataset.manifest().representations();
         let Some(kind) = kind else {
             let best = &all[..1];
-            let restored = py.detach(|| self.each_batch(best, |batch| restored_vectors(batch, best)));
+            let restored =
+                py.detach(|| self.each_batch(&[best[0].column(), "flags"], |batch| restored_vectors(batch, best)));
             return bytes_of(py, &restored.map_err(|error| raised(&error))?);
         };
         let Some(of) = all.iter().find(|of| of.stored.name() == kind) else {
@@ -87,7 +83,7 @@ impl Dataset {
             return Err(crate::error::setting("kind", problem, "name one of these, or index with --embedding-type"));
         };
         let stored = py.detach(|| {
-            self.each_batch(&[*of], |batch| {
+            self.each_batch(&[of.column()], |batch| {
                 Some(match dataset::vectors(batch.column_by_name(of.column())?, of)? {
                     StoredVectors::F32(values) => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),
                     StoredVectors::F16(values) => values.iter().flat_map(|value| value.to_ne_bytes()).collect(),

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chunkmill_base::value::{Form, Value, named};
+use chunkmill_base::value::{Value, named};
 use half::f16;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -145,8 +145,6 @@ impl FromStr for EmbeddingTypes {
 }
 
 impl Value for EmbeddingTypes {
-    const FORM: Form = Form::Text;
-
     fn read(text: &str) -> Result<Self, String> {
         text.parse()
     }
@@ -260,9 +258,7 @@ impl StoredVectors {
             }
         }
     }
-}
 
-impl StoredVectors {
     /// Returns for each row whether both have the same values in it. Each row has `width` values.
     pub fn equal_rows(&self, other: &Self, width: usize) -> Vec<bool> {
         fn equal<T: PartialEq>(a: &[T], b: &[T], width: usize) -> Vec<bool> {

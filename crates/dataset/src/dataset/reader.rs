@@ -187,16 +187,19 @@ pub fn vectors(column: &ArrayRef, of: &Representation) -> Option<StoredVectors> 
     })
 }
 
-/// Returns vectors that are stored as the columns of a batch are, row-major, and zeros where the column `flags` says so;
+/// Returns vectors that are stored as the columns of a batch are, row-major; of bits alone, zeros where the column `flags` says so.
 /// `None` if a column is not of its representation. The vectors are as they were computed if a column is exact.
 pub fn restored_vectors(batch: &RecordBatch, representations: &[Representation]) -> Option<Vec<f32>> {
     let sources = Representation::sources(representations);
     let columns: Vec<StoredVectors> =
         sources.iter().map(|of| vectors(batch.column_by_name(of.column())?, of)).collect::<Option<_>>()?;
-    let dim = sources.first()?.dim;
-    let mut restored = restore(&columns, dim);
-    let zero = flagged(batch.column_by_name("flags")?, ZERO_VECTOR)?;
-    restored.chunks_mut(dim.max(1)).zip(zero).filter(|(_, is_zero)| *is_zero).for_each(|(vector, _)| vector.fill(0.0));
+    let best = sources.first()?;
+    let mut restored = restore(&columns, best.dim);
+    if best.stored == EmbeddingType::Bits {
+        let zeros = flagged(batch.column_by_name("flags")?, ZERO_VECTOR)?;
+        let vectors = restored.chunks_mut(best.dim.max(1)).zip(zeros).filter(|(_, is_zero)| *is_zero);
+        vectors.for_each(|(vector, _)| vector.fill(0.0));
+    }
     Some(restored)
 }
 

@@ -144,8 +144,8 @@ impl Column {
 
 /// Returns values as whole numbers up to `most`, and what 1 stands for.
 fn whole(values: &[f32], most: f32) -> (Vec<i16>, f32) {
-    let scale = values.iter().fold(0.0_f32, |most, value| most.max(value.abs())) / most.floor();
     let most = most.floor();
+    let scale = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / most;
     // Next to zero, a quotient is not exact.
     #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
     let round = |value: &f32| {

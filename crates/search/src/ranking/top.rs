@@ -38,15 +38,9 @@ impl Top {
         Self { k, kept: Vec::new(), least: None }
     }
 
-    /// Returns whether a row with this score is certainly not among the best: the comparison that most rows of a long list need.
-    #[inline]
-    pub(super) fn rules_out(&self, score: f32) -> bool {
-        self.least.is_some_and(|least| f64::from(score) < least)
-    }
-
-    /// Returns whether a row with this score may be among the best.
+    /// Returns whether a row with this score may be among the best: the comparison that most rows of a long list need.
     pub(super) fn wants(&self, score: f64) -> bool {
-        self.least.is_none_or(|least| score.total_cmp(&least).is_ge())
+        self.least.is_none_or(|least| score >= least || score.is_nan())
     }
 
     pub(super) fn push(&mut self, row: ScoredRow) {

@@ -71,21 +71,17 @@ impl Vectors {
         let all = dataset.manifest().representations();
         let dim = dataset.manifest().model.dim;
         let (best, smallest) = (all[0], all[all.len() - 1]);
+        let zeros = if best.stored == EmbeddingType::Bits { zeros(dataset, &best)? } else { Vec::new() };
         if stored_as != StoredAs::default() {
             let mut values = read(dataset, rows, &best)?.floats(dim);
-            if best.stored == EmbeddingType::Bits {
-                let zeros = zeros(dataset, &best)?;
-                let zeros = values.chunks_mut(dim).zip(zeros).filter(|(_, is_zero)| *is_zero);
-                zeros.for_each(|(vector, _)| vector.fill(0.0));
-            }
+            let zeros = values.chunks_mut(dim).zip(zeros).filter(|(_, is_zero)| *is_zero);
+            zeros.for_each(|(vector, _)| vector.fill(0.0));
             let (best, smallest) = stored_as.columns(values, dim);
             return Ok(Self::new(dim, best, smallest, rows));
         }
         let column = |of: Representation| Ok::<_, Error>(Column::new(of, read(dataset, rows, &of)?));
         let mut exact = column(best)?;
-        if best.stored == EmbeddingType::Bits {
-            exact.mark_zeros(zeros(dataset, &best)?);
-        }
+        exact.mark_zeros(zeros);
         let has_small = best != smallest && rows.len() > FEWEST_AGAIN;
         let small = if has_small { Some(column(smallest)?) } else { None };
         Ok(Self::new(dim, exact, small, rows))
@@ -144,9 +140,6 @@ impl Vectors {
             let block = block * BLOCK..rows.len().min((block + 1) * BLOCK);
             for (query, best) in prepared.iter().zip(&mut best) {
                 self.scanned().scores(block.clone(), query, |row, score| {
-                    if best.rules_out(score) {
-                        return;
-                    }
                     let score = f64::from(score);
                     if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
                         best.push(rows.scored(row, score));
@@ -304,7 +297,10 @@ fn read(dataset: &Dataset, rows: &Rows, of: &Representation) -> Result<StoredVec
     Ok(match of.stored {
         EmbeddingType::F32 | EmbeddingType::List | EmbeddingType::F16 => {
             let mut values = vec![0.0; len];
-            let floats = |stored: StoredVectors| Some(stored.floats(of.dim));
+            let floats = |stored| match stored {
+                StoredVectors::F32(values) => Some(values),
+                other => Some(other.floats(of.dim)),
+            };
             fill(dataset, rows, of, &mut values, floats)?;
             StoredVectors::F32(values)
         }
