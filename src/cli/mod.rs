@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::unknown_variables;
 use commands::{
-    answer, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search, shards, stats,
+    answer, changes, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search, shards, stats,
     verify,
 };
 
@@ -89,6 +89,8 @@ enum Command {
     Answer(answer::Args),
     /// Print counts and sizes of a dataset
     Stats(stats::Args),
+    /// Show which chunks are not the same as in an earlier snapshot
+    Changes(changes::Args),
     /// Check every promise of a dataset; exit code 1 if one is broken
     Verify(verify::Args),
     /// Remove leftovers of interrupted runs from a dataset
@@ -130,6 +132,7 @@ pub fn main() -> u8 {
         Command::Context(args) => context::run(args),
         Command::Answer(args) => answer::run(args),
         Command::Stats(args) => stats::run(&args),
+        Command::Changes(args) => changes::run(&args),
         Command::Verify(args) => verify::run(args),
         Command::Gc(args) => gc::run(&args),
         Command::Schema(args) => schema::run(&args),

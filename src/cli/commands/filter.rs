@@ -121,7 +121,7 @@ fn no_table(problem: &str) -> Error {
     )
 }
 
-fn cannot_write(error: ArrowError) -> Error {
+pub(super) fn cannot_write(error: ArrowError) -> Error {
     let error = match error {
         ArrowError::IoError(_, error) => error,
         other => io::Error::other(other),

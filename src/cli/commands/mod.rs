@@ -1,6 +1,7 @@
 //! The commands, one file each, with their arguments.
 
 pub(super) mod answer;
+pub(super) mod changes;
 pub(super) mod chunk;
 mod compare;
 pub(super) mod completions;

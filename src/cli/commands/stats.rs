@@ -26,6 +26,7 @@ pub(crate) struct Args {
 
 #[derive(Serialize)]
 struct Stats<'a> {
+    snapshot: String,
     #[serde(flatten)]
     counts: Counts,
     files: usize,
@@ -54,8 +55,7 @@ struct LostLink {
 }
 
 /// Returns the links of a dataset that lead nowhere.
-fn lost_links(at: &Location) -> Result<Vec<LostLink>> {
-    let dataset = Dataset::open(at)?;
+fn lost_links(dataset: &Dataset) -> Result<Vec<LostLink>> {
     let mut lost = Vec::new();
     for file in dataset.files(Table::Edges) {
         for batch in dataset.read(file, &["resolved", "from_doc", "kind", "target"], None)? {
@@ -79,8 +79,10 @@ fn lost_links(at: &Location) -> Result<Vec<LostLink>> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let manifest = Manifest::read(&args.dataset)?;
+    let dataset = Dataset::open(&args.dataset)?;
+    let manifest = dataset.manifest();
     let stats = Stats {
+        snapshot: dataset.id(),
         counts: manifest.counts,
         files: manifest.files.len(),
         file_bytes: manifest.files.iter().map(|file| file.bytes).sum(),
@@ -95,7 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         sparse_model_fingerprint: manifest.model.sparse.as_ref().map(|sparse| &*sparse.fingerprint),
         format_version: manifest.format_version,
         tool_version: &manifest.tool_version,
-        lost_links: args.links.then(|| lost_links(&args.dataset)).transpose()?,
+        lost_links: args.links.then(|| lost_links(&dataset)).transpose()?,
     };
     if args.json {
         print_json(&stats)?;
@@ -116,7 +118,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
          chunked     {} [{}]\n\
          context     {}\n\
          embedded    {}, {} [{}]\n{}\
-         dataset     {}, {}, format {}, written by chunkmill {}",
+         dataset     {}, {}, format {}, written by chunkmill {}\n\
+         snapshot    {}",
         size(bytes),
         links(edges, unresolved_edges),
         kind("link", link),
@@ -125,15 +128,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         manifest.spec.encoding(),
         stats.spec,
         stats.spec_fingerprint,
-        context(&manifest),
+        context(manifest),
         stats.model,
         count(stats.dim, "dimension"),
         stats.model_fingerprint,
-        sparse(&manifest),
+        sparse(manifest),
         count(stats.files, "file"),
         size(stats.file_bytes),
         stats.format_version,
         stats.tool_version,
+        stats.snapshot,
     ))?;
     for LostLink { from_doc, kind, target } in stats.lost_links.iter().flatten() {
         print(format_args!("  leads nowhere  {from_doc}  {kind}  {target}"))?;

@@ -11,12 +11,13 @@
 //!    manifest is written and synced.
 //! 2. Data files are renamed into place and their folders synced. Their names end in their hashes, so none of them
 //!    replaces a file of the old snapshot.
-//! 3. The manifest is renamed over the old one and the folder synced: **this is the commit**.
-//! 4. List and card are moved into place, then files that the manifest does not name are removed, and finally the
+//! 3. What changes with the commit is written down for copies of the dataset ([`history`]).
+//! 4. The manifest is renamed over the old one and the folder synced: **this is the commit**.
+//! 5. List and card are moved into place, then files that the manifest does not name are removed, and finally the
 //!    staging folder.
 //!
-//! A crash before step 3 leaves the old snapshot, a later one the new. If the staged card of the current snapshot
-//! is still there, the next run finishes step 4 first.
+//! A crash before step 4 leaves the old snapshot, a later one the new. If the staged card of the current snapshot
+//! is still there, the next run finishes step 5 first.
 //!
 //! These are the steps in an object store too, with two differences. Renaming is copying there, so data files get their
 //! final names when they are finished ([`files_of`]), and step 2 finds them in place. And there is no lock, and nobody
@@ -34,7 +35,8 @@ use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
 use super::workspace::{PartReceipt, Present, Workspace, check_folder, files_of, is_data_file, make_folder, receipts};
-use super::{Manifest, card};
+use super::difference::ChunkChanges;
+use super::{Dataset, Manifest, card, history};
 use crate::storage::{Entry, Location, Storage, Version};
 
 pub(super) const STAGING: &str = ".staging";
@@ -219,7 +221,11 @@ impl Staging {
     /// # Errors
     /// [`Error::Io`]; either the old manifest or the new one is then in place, with every file it names.
     /// [`Error::Replaced`] if there is no lock and another run has committed since this one began.
-    pub(crate) fn commit(self, mut manifest: Manifest, quarantine: &[QuarantineRow]) -> Result<Manifest> {
+    pub(crate) fn commit(
+        self,
+        mut manifest: Manifest,
+        quarantine: &[QuarantineRow],
+    ) -> Result<(Manifest, Option<ChunkChanges>)> {
         let lines = quarantine.iter().filter_map(|row| serde_json::to_string(row).ok());
         let list = lines.map(|line| line + "\n").collect::<String>();
         let card = card::render(&manifest);
@@ -252,6 +258,7 @@ impl Staging {
             self.sync(&self.root.join(folder))?;
         }
         self.check_complete(&manifest)?;
+        let changes = self.record(&manifest)?;
         let path = self.root.join(manifest::FILE);
         self.storage().replace(&new, &path, &self.version).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
@@ -259,7 +266,18 @@ impl Staging {
         })?;
         self.sync(self.root.path())?;
         self.end_commit()?;
-        Ok(manifest)
+        Ok((manifest, changes))
+    }
+
+    /// Writes down what changes with the commit of a manifest; see [`history`]. Nothing is known of it if the snapshot before
+    /// cannot be read.
+    fn record(&self, manifest: &Manifest) -> Result<Option<ChunkChanges>> {
+        let after = Dataset::uncommitted(self.root.clone(), manifest.clone());
+        match Dataset::find(&self.root) {
+            Ok(Some(before)) => history::record(&self.workspace, &before, &after),
+            Ok(None) => Ok(Some(ChunkChanges { added: manifest.counts.chunks, ..ChunkChanges::default() })),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Fails if a file that the manifest names is missing: another process may have removed it after it was
@@ -318,8 +336,10 @@ impl Staging {
         if self.lock.is_none() {
             return Ok(());
         }
-        let Ok(manifest) = Manifest::read(&self.root) else { return Ok(()) };
-        for Entry { path, .. } in unnamed(&self.root, &manifest.files)? {
+        let Ok(dataset) = Dataset::open(&self.root) else { return Ok(()) };
+        let unnamed = unnamed(&self.root, &dataset.manifest().files)?;
+        let outdated = history::outdated(&self.root, Some(&dataset))?;
+        for Entry { path, .. } in unnamed.into_iter().chain(outdated) {
             if let Err(error) = self.storage().remove_file(&path) {
                 tracing::warn!("cannot remove {}: {error}", path.display());
             }
@@ -507,7 +527,7 @@ pub(super) fn may_replace(root: &Location) -> Result<bool> {
     };
     for entry in entries {
         let name = entry.name();
-        if name == STAGING || name.starts_with(SHARDS) || Lock::is_name(&name) {
+        if name == STAGING || name == history::FOLDER || name.starts_with(SHARDS) || Lock::is_name(&name) {
             continue;
         }
         if has_manifest && [manifest::FILE, CARD, QUARANTINE].contains(&&*name) {

@@ -17,7 +17,7 @@ use chunkmill_base::error::{Error, Result};
 use super::commit::{self, Staging};
 use super::lock::Lock;
 use super::workspace::receipts;
-use super::{Dataset, Manifest, Part, manifest};
+use super::{Dataset, Manifest, Part, history, manifest};
 use crate::storage::{Entry, Location};
 
 /// Default minimum age of a leftover in an object store.
@@ -36,7 +36,7 @@ pub struct Kind {
 }
 
 /// Every kind of leftover.
-pub static KINDS: [Kind; 4] = [
+pub static KINDS: [Kind; 5] = [
     Kind {
         name: "orphan",
         what: "a data file that the manifest does not name",
@@ -44,6 +44,15 @@ pub static KINDS: [Kind; 4] = [
         find: |root, manifest| {
             let work = places_of_work(root)?;
             Ok(orphans(root, manifest)?.into_iter().filter(|entry| !work.contains(&entry.path)).collect())
+        },
+    },
+    Kind {
+        name: "changes",
+        what: "what changed with a commit long ago, or with one that failed",
+        is_work: false,
+        find: |root, manifest| {
+            let dataset = manifest.map(|manifest| Dataset::uncommitted(root.clone(), manifest.clone()));
+            history::outdated(root, dataset.as_ref())
         },
     },
     Kind {

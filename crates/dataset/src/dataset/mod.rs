@@ -8,6 +8,7 @@
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
 //!   data/edges/train-00000-of-00008-<hash>.parquet
 //!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run does not have to read again
+//!   .changes/           what changed with each commit; see [`history`]
 //!   .staging/           a run in progress, or what it finished before it was interrupted
 //!   .shards-<plan>/     the same for the shards of a plan that is not committed yet
 //! ```
@@ -19,13 +20,16 @@
 mod card;
 mod columns;
 mod commit;
+mod difference;
 mod gc;
+mod history;
 mod json;
 mod json_lines;
 mod lock;
 mod manifest;
 mod outline;
 mod reader;
+mod row_hash;
 mod rows;
 mod schema;
 mod spool;
@@ -35,7 +39,9 @@ mod workspace;
 mod writer;
 
 pub(crate) use commit::{Staging, attempt, attempted, forget_attempts};
+pub use difference::{ChangeKind, Changes, ChunkChanges, RowChange};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
+pub use history::changes_since;
 pub use json_lines::ChunkLines;
 pub use manifest::file_of;
 pub use manifest::{
@@ -46,6 +52,7 @@ pub use outline::{DocumentOutline, read_outlines};
 pub(crate) use outline::{OutlineRow, quarantined};
 pub use reader::Dataset;
 pub use reader::{restored_vectors, sparse_vectors, vectors};
+pub use row_hash::{ROW_HASH, with_row_hashes};
 pub use rows::QuarantineRow;
 pub use rows::batches;
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};

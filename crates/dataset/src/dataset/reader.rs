@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float16Type, Float32Type, Int8Type, Schema, SchemaRef, UInt8Type, UInt32Type};
+use arrow::error::ArrowError;
 use bytes::Bytes;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
@@ -43,6 +44,29 @@ impl Dataset {
     /// Those of [`Manifest::read`], except for a missing manifest.
     pub fn find(root: &Location) -> Result<Option<Self>> {
         if Manifest::exists(root)? { Self::open(root).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns a snapshot whose files are in place and whose manifest is not.
+    pub(super) fn uncommitted(root: Location, manifest: Manifest) -> Self {
+        Self { root, manifest }
+    }
+
+    /// Returns the error for a file with something wrong in it.
+    pub(super) fn damaged(&self, file: &FileEntry, problem: &str) -> Error {
+        Error::Dataset {
+            path: self.root.join(&file.path),
+            problem: problem.to_owned(),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        }
+    }
+
+    /// Returns the error for rows that are not of the expected form.
+    pub(super) fn unreadable(&self, error: &ArrowError) -> Error {
+        Error::Dataset {
+            path: self.root.path().to_owned(),
+            problem: error.to_string(),
+            help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+        }
     }
 
     /// Returns where the dataset is.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, FixedSizeListArray, Float16Array, Float32Array, Int8Array, ListArray, RecordBatch, StructArray,
-    UInt8Array, UInt32Array,
+    UInt8Array, UInt32Array, new_null_array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Fields, Float16Type, Schema, SchemaRef};
@@ -13,6 +13,7 @@ use chunkmill_base::value::named;
 use chunkmill_embed::{EmbeddingType, Representation, SparseVector, StoredVectors};
 
 use super::columns::Columns;
+use super::row_hash::{ROW_HASH, row_hashes};
 use super::rows::{ChunkRow, DocumentRow, EdgeRow};
 
 /// A table of the dataset.
@@ -84,9 +85,10 @@ fn token_weight() -> Fields {
     Fields::from(vec![field("token", DataType::UInt32), field("weight", DataType::Float16)])
 }
 
-/// Returns the columns of `chunks`, those of the vectors last.
+/// Returns the columns of `chunks`, those of the vectors last. Only chunks with vectors have a hash of the row.
 pub fn chunks_schema(vectors: &[Representation], sparse: bool) -> SchemaRef {
     let mut fields = ChunkRow::fields();
+    fields.extend((!vectors.is_empty()).then(|| Field::new(ROW_HASH, DataType::Utf8, false)));
     fields.extend(vectors.iter().map(vector));
     let element = || Arc::new(Field::new("element", DataType::Struct(token_weight()), false));
     fields.extend(sparse.then(|| Field::new(SPARSE, DataType::List(element()), false)));
@@ -109,6 +111,9 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         Table::Chunks if column == SPARSE => {
             Some("the tokens that say something of the text, in order, and their weights; only with a sparse model")
         }
+        Table::Chunks if column == ROW_HASH => Some(
+            "hash of the row's other columns except for modified_time: a row with the same chunk_id and row_hash is the same",
+        ),
         Table::Chunks => ChunkRow::describe(column).or_else(|| Representation::describe(column)),
         Table::Documents => DocumentRow::describe(column),
         Table::Edges => EdgeRow::describe(column),
@@ -126,12 +131,19 @@ pub fn chunks_batch(
     vectors: &[f32],
     sparse: Option<&[SparseVector]>,
 ) -> Result<RecordBatch, ArrowError> {
+    let schema = chunks_schema(representations, sparse.is_some());
     let mut columns = ChunkRow::arrays(&rows.iter().collect::<Vec<_>>())?;
+    if !representations.is_empty() {
+        columns.push(new_null_array(&DataType::Utf8, rows.len()));
+    }
     for of in representations {
         columns.push(embeddings(rows.len(), of, vectors)?);
     }
     columns.extend(sparse.map(sparse_embeddings).transpose()?);
-    RecordBatch::try_new(chunks_schema(representations, sparse.is_some()), columns)
+    if let Ok(place) = schema.index_of(ROW_HASH) {
+        columns[place] = Arc::new(row_hashes(&schema, &columns, rows.len())?);
+    }
+    RecordBatch::try_new(schema, columns)
 }
 
 fn sparse_embeddings(vectors: &[SparseVector]) -> Result<ArrayRef, ArrowError> {

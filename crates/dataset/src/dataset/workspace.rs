@@ -262,7 +262,7 @@ impl StagedFile<'_> {
     }
 
     /// Syncs the file and returns its path.
-    fn sync(self) -> Result<PathBuf> {
+    pub(super) fn sync(self) -> Result<PathBuf> {
         let Self { path, file, .. } = self;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error);
         file.and_then(|mut file| file.sync()).map_err(Error::io("sync", &path))?;

@@ -37,6 +37,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::schema::types::ColumnPath;
 
 use super::outline::OutlineRow;
+use super::row_hash::ROW_HASH;
 use super::rows::{ChunkRow, DocumentRow, EdgeRow, batches};
 use super::schema::{self, FloatEncoding, SPARSE, Table};
 use super::workspace::{StagedFile, Workspace};
@@ -358,7 +359,9 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     builder = builder.set_sorting_columns(Some(sorted));
     // No dictionary where values hardly repeat: it would be built and then discarded.
     let unique: &[&str] = match table {
-        Table::Chunks => &["chunk_id", "content", "content_hash", "start_byte", "end_byte", "start_char", "end_char"],
+        Table::Chunks => {
+            &["chunk_id", "content", "content_hash", ROW_HASH, "start_byte", "end_byte", "start_char", "end_char"]
+        }
         Table::Documents => &["doc_id", "path", "content_hash"],
         Table::Edges => &[],
     };

@@ -1,5 +1,4 @@
-//! What a run changes: which documents are new, changed or gone, and how many chunks come, go and stay. People read it
-//! after an update; a copy of the dataset elsewhere is brought up to date by it.
+//! Which documents a run finds new, changed or gone. People read it before an update and after it.
 
 use std::collections::HashMap;
 
@@ -9,9 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::parts::PartWork;
 use crate::corpus::NameList;
 use crate::dataset::{self, Dataset, FileEntry, Part, QuarantineRow, Table};
-
-/// Largest number of chunks whose changes are counted: 16 bytes each are kept.
-const MOST_CHUNKS: u64 = 20_000_000;
 
 /// The documents of a corpus, compared with a dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,18 +24,6 @@ pub struct DocumentChanges {
     pub deleted: NameList,
     /// Number of files in the corpus that are no documents yet: too large, a symbolic link, or not readable.
     pub passed_over: u64,
-}
-
-/// Numbers of chunks, compared with the dataset before. A chunk stays if its document still has a chunk of the same
-/// content, wherever that is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChunkChanges {
-    /// Chunks that the dataset did not have.
-    pub added: u64,
-    /// Chunks that the dataset has no longer.
-    pub removed: u64,
-    /// Chunks that stay.
-    pub kept: u64,
 }
 
 /// Compares the documents of a corpus with those of a dataset, a part at a time.
@@ -137,62 +121,4 @@ fn contents<'f>(dataset: &Dataset, files: impl Iterator<Item = &'f FileEntry>) -
         }
     }
     Ok(known)
-}
-
-/// The chunks of those parts of a dataset that a run replaces.
-pub(super) struct ReplacedChunks {
-    /// Number of chunks by the hash of document and content.
-    chunks: HashMap<[u8; 16], u64>,
-    /// Number of chunks in the other parts.
-    kept: u64,
-}
-
-impl ReplacedChunks {
-    /// Reads the chunks of a dataset that are not in the parts to keep. Returns `None` if there are too many to count, or
-    /// if they cannot be read.
-    pub(super) fn read(dataset: Option<&Dataset>, is_kept: impl Fn(usize) -> bool) -> Option<Self> {
-        let mut replaced = Self { chunks: HashMap::new(), kept: 0 };
-        let Some(dataset) = dataset else { return Some(replaced) };
-        let mut open = 0;
-        for (index, part) in dataset.manifest().parts.iter().enumerate() {
-            *(if is_kept(index) { &mut replaced.kept } else { &mut open }) += part.counts.chunks;
-        }
-        if open > MOST_CHUNKS {
-            return None;
-        }
-        for_each_chunk(dataset, is_kept, |key| *replaced.chunks.entry(key).or_default() += 1).ok()?;
-        Some(replaced)
-    }
-
-    /// Compares them with the chunks of the dataset that the run made.
-    pub(super) fn compare(mut self, dataset: &Dataset, is_kept: impl Fn(usize) -> bool) -> Result<ChunkChanges> {
-        let mut changes = ChunkChanges { kept: self.kept, ..ChunkChanges::default() };
-        for_each_chunk(dataset, is_kept, |key| match self.chunks.get_mut(&key) {
-            Some(left @ 1..) => {
-                *left -= 1;
-                changes.kept += 1;
-            }
-            _ => changes.added += 1,
-        })?;
-        changes.removed = self.chunks.values().sum();
-        Ok(changes)
-    }
-}
-
-/// Calls a function with the hash of each chunk that is not in the parts to keep.
-fn for_each_chunk(dataset: &Dataset, is_kept: impl Fn(usize) -> bool, mut each: impl FnMut([u8; 16])) -> Result<()> {
-    let parts = dataset.manifest().parts_with_files().enumerate().filter(|(index, _)| !is_kept(*index));
-    let parts: Vec<Part> = parts.filter_map(|(_, part)| part).collect();
-    for file in parts.iter().flat_map(|part| part.of(Table::Chunks)) {
-        for batch in dataset.read_texts(file, ["doc_id", "content_hash"])? {
-            let [ids, hashes] = batch?;
-            for (id, hash) in ids.iter().flatten().zip(hashes.iter().flatten()) {
-                let hash = blake3::Hasher::new().update(hash.as_bytes()).update(id.as_bytes()).finalize();
-                let mut key = [0; 16];
-                key.copy_from_slice(&hash.as_bytes()[..16]);
-                each(key);
-            }
-        }
-    }
-    Ok(())
 }

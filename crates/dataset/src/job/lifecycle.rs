@@ -18,7 +18,8 @@ use chunkmill_text::document::EXTERNAL;
 
 use super::publish;
 use crate::dataset::{
-    Dataset, Manifest, OutlineRow, Part, PartRecord, PartWriter, Staging, Table, file_of, read_outlines,
+    Dataset, Manifest, OutlineRow, Part, PartRecord, PartWriter, ROW_HASH, Staging, Table, file_of, read_outlines,
+    with_row_hashes,
 };
 use crate::storage::Location;
 
@@ -65,7 +66,8 @@ pub fn promote(out: &Location, doc_id: &str, level: &str, stop: &AtomicBool) -> 
             .map(|row| if is_it(row) { Some(level) } else { before.is_valid(row).then(|| before.value(row)) });
         let mut columns = batch.columns().to_vec();
         columns[place] = Arc::new(levels.collect::<StringArray>());
-        RecordBatch::try_new(batch.schema(), columns)
+        let changed = RecordBatch::try_new(batch.schema(), columns)?;
+        if changed.column_by_name(ROW_HASH).is_some() { with_row_hashes(&changed) } else { Ok(changed) }
     };
     let part = file_of(doc_id, files);
     let record = |mut record: PartRecord| {
@@ -237,7 +239,7 @@ impl Change {
             let record = record(PartRecord { counts, ..part.record });
             all.push(Part { record, files });
         }
-        let (manifest, _) = publish::publish(staging, manifest.clone(), all, stop)?;
+        let (manifest, _, _) = publish::publish(staging, manifest.clone(), all, stop)?;
         Ok(manifest)
     }
 }

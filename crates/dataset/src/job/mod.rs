@@ -44,7 +44,7 @@ mod shards;
 mod table;
 mod tally;
 
-pub use changes::{ChunkChanges, DocumentChanges};
+pub use changes::DocumentChanges;
 pub use estimate::{Estimate, ServiceWork};
 pub use event::{Event, Watcher};
 pub use job::Job;

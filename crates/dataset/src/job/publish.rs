@@ -6,17 +6,18 @@ use arrow::array::{AsArray, StringArray};
 use chunkmill_base::error::{Error, Result};
 
 use super::edges;
-use crate::dataset::{Counts, Dataset, FileEntry, Manifest, Part, QuarantineRow, Staging, Table};
+use crate::dataset::{ChunkChanges, Counts, Dataset, FileEntry, Manifest, Part, QuarantineRow, Staging, Table};
 use crate::storage::Location;
 
 /// Resolves links over all parts and commits them. The parts, files and counts of `manifest` are set from the
-/// parts. Returns the committed manifest and the documents that are not indexed.
+/// parts. Returns the committed manifest, the documents that are not indexed, and numbers of chunks that changed, if they
+/// are known.
 pub(super) fn publish(
     staging: Staging,
     mut manifest: Manifest,
     parts: Vec<Part>,
     stop: &AtomicBool,
-) -> Result<(Manifest, Vec<QuarantineRow>)> {
+) -> Result<(Manifest, Vec<QuarantineRow>, Option<ChunkChanges>)> {
     let mut counts = Counts::default();
     for part in &parts {
         counts.add(&part.record.counts);
@@ -32,7 +33,8 @@ pub(super) fn publish(
     manifest.files = parts.into_iter().flat_map(|part| part.files).chain(resolved.files).collect();
     manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
     let committed = staging.commit(manifest, &resolved.quarantined).map_err(|error: Error| error.with_need(need))?;
-    Ok((committed, resolved.quarantined))
+    let (manifest, changes) = committed;
+    Ok((manifest, resolved.quarantined, changes))
 }
 
 /// Returns the ids of the documents of a dataset that have a flag.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::changes::{ChunkChanges, DocumentChanges};
+use super::changes::DocumentChanges;
 use crate::corpus::OtherFiles;
-use crate::dataset::{Manifest, QuarantineRow};
+use crate::dataset::{ChunkChanges, Manifest, QuarantineRow};
 
 /// The result of a job.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use chunkmill_embed::Embedder;
 use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 
 use super::build::Builder;
-use super::changes::{Comparison, ReplacedChunks};
+use super::changes::Comparison;
 use super::event::{Event, Watcher};
 use super::job::Job;
 use super::leaving::leaving;
@@ -59,8 +59,6 @@ pub fn run(
         same.push(is_same);
     }
     let is_update = earlier.is_some();
-    let is_kept = |index: usize| same.get(index).copied().unwrap_or_default();
-    let replaced = ReplacedChunks::read(earlier.as_ref(), is_kept);
     let reusable = earlier.as_ref().filter(|_| !job.fresh);
     let in_place = |(part, &is_same): (Option<Part>, &bool)| {
         part.filter(|part| is_same && !job.fresh && staging.is_in_place(part))
@@ -96,10 +94,10 @@ pub fn run(
     }
 
     let publishing = Instant::now();
-    let (manifest, quarantined) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
+    let (manifest, quarantined, chunks) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
     let [preparing, embedding, writing] = built.busy;
     Ok(Report {
-        chunks: replaced.zip(Dataset::find(out)?).map(|(before, now)| before.compare(&now, is_kept)).transpose()?,
+        chunks,
         malformed_front_matter: publish::flagged(out, MALFORMED_FRONT_MATTER)?,
         manifest,
         documents: comparison.finish(Some(&quarantined)),

@@ -18,7 +18,7 @@ use chunkmill_text::document::MALFORMED_FRONT_MATTER;
 use serde::{Deserialize, Serialize};
 
 use super::build::Builder;
-use super::changes::{ChunkChanges, Comparison, DocumentChanges, ReplacedChunks};
+use super::changes::{Comparison, DocumentChanges};
 use super::estimate::{Estimate, estimate};
 use super::event::{Event, Watcher};
 use super::job::Job;
@@ -30,7 +30,7 @@ use super::{inputs, publish};
 
 use crate::corpus::{OtherFiles, Source};
 use crate::dataset::{
-    self, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging,
+    self, ChunkChanges, Counts, Dataset, FORMAT_VERSION, Manifest, Part, PartInputs, PartRecord, QuarantineRow, Staging,
 };
 use crate::storage::Location;
 
@@ -440,12 +440,9 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
             help: format!("chunkmill run --plan FILE --shard {} -o {out}", list[0]),
         });
     }
-    let is_kept = |index: usize| plan.parts.get(index).is_some_and(|part| part.shard.is_none());
-    let replaced = ReplacedChunks::read(dataset.as_ref(), is_kept);
     let parts = parts.into_iter().flatten().collect();
-    let (manifest, quarantined) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
+    let (manifest, quarantined, chunks) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
     dataset::forget_attempts(out, &id);
-    let chunks = replaced.zip(Dataset::find(out)?).map(|(before, now)| before.compare(&now, is_kept)).transpose()?;
     report(plan, manifest, quarantined, out, chunks, started.elapsed())
 }
 

@@ -9,6 +9,7 @@ use chunkmill_base::value::count;
 use chunkmill_embed::{EmbeddingType, Representation, SparseModel, SparseVector, ZERO_VECTOR, restore};
 use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
+use super::super::row_hash::{ROW_HASH, row_hashes};
 use super::super::{FileEntry, Manifest, SPARSE, file_of, flagged, sparse_vectors, vectors};
 use super::report::{Check, Findings};
 use crate::corpus::{self, Source};
@@ -292,6 +293,7 @@ pub(super) fn chunks(
             checker.overlap(&name, content, &ranges, has_overlap.value(row), overlap);
         }
         let first = number - batch.num_rows();
+        checker.row_hashes(&batch, first, ids)?;
         checker.vectors(&batch, first, ids)?;
         checker.sparse_vectors(&batch, first, ids)?;
     }
@@ -475,6 +477,17 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
             let (check, whose) = self.whose_text();
             self.wrong(check, row, &format!("its prefix does not end with {whose} bytes {start}..{end}"));
         }
+    }
+
+    /// Checks that the hash of each row follows from its other columns.
+    fn row_hashes(&mut self, batch: &RecordBatch, first: usize, ids: &StringArray) -> Option<()> {
+        let stored = batch.column_by_name(ROW_HASH)?.as_string_opt::<i32>()?;
+        let computed = row_hashes(batch.schema_ref(), batch.columns(), batch.num_rows()).ok()?;
+        for row in (0..batch.num_rows()).filter(|&row| stored.value(row) != computed.value(row)) {
+            let name = at(first + row, "chunk", ids.value(row));
+            self.wrong(Check::Content, &name, "row_hash is not the hash of its other columns");
+        }
+        Some(())
     }
 
     /// Checks that vectors are finite and, if the model says so, of length 1 or, where flagged, all zeros, and that all columns
