@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::array::RecordBatch;
 use chunkmill::config::{Config, Options};
 use chunkmill::corpus::Root;
-use chunkmill::dataset::{self, Verification, restored_vectors, verify};
+use chunkmill::dataset::{self, Changes, Verification, restored_vectors, verify};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Embedder, Reranker, SparseEmbedder, StoredVectors};
 use chunkmill::error::Error;
@@ -14,7 +14,7 @@ use chunkmill::storage::Location;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyDict};
 
-use crate::arrow::Table;
+use crate::arrow::{Table, unreadable};
 use crate::encoder::{Lazy, bytes_of};
 use crate::error::raised;
 use crate::job::json;
@@ -64,6 +64,20 @@ impl Dataset {
             return Err(crate::error::setting("table", problem, "name one of them"));
         };
         Table::of(Arc::clone(&self.dataset), table, columns.as_deref())
+    }
+
+    /// Returns which chunks are not the same as in a snapshot, which is named by its id, the beginning of it, or the place of
+    /// a copy of the dataset.
+    fn changes(&self, py: Python<'_>, since: &str) -> PyResult<Table> {
+        let changes = py.detach(|| Changes::since(&self.dataset, since)).map_err(|error| raised(&error))?;
+        let table = changes.table().map_err(|error| unreadable(&error))?;
+        Ok(Table::new(Changes::schema(), vec![table]))
+    }
+
+    /// Returns the id of the snapshot.
+    #[getter]
+    fn snapshot(&self) -> String {
+        self.dataset.id()
     }
 
     /// Returns the vectors of all chunks in the order of the table, one after the other: the bytes of their f32 values, or

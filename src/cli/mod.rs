@@ -21,8 +21,8 @@ use clap::{Parser, Subcommand};
 
 use crate::config::unknown_variables;
 use commands::{
-    answer, changes, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search, shards, stats,
-    verify,
+    answer, changes, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search,
+    shards, stats, verify,
 };
 
 // The evaluation harness and the Python module use the same arguments and messages.

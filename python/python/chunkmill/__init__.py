@@ -449,6 +449,21 @@ class Dataset:
         """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
         return self._native.table("edges", columns)
 
+    @property
+    def snapshot(self) -> str:
+        """The id of the snapshot."""
+        return self._native.snapshot
+
+    @checked
+    def changes(self, since: StrPath) -> Table:
+        """Returns which chunks are not the same as in an earlier snapshot.
+
+        ``since`` is the id of that snapshot, the beginning of it, or the place of a copy of the dataset. Whoever has that
+        snapshot gets this one by writing the rows that are ``added``, ``changed`` or ``moved`` over those with the same
+        ``chunk_id``, and deleting those that are ``removed``.
+        """
+        return self._native.changes(os.fspath(since))
+
     @overload
     def vectors(self, kind: Literal["f32", "list"] | None = None) -> NDArray[np.float32]: ...
     @overload

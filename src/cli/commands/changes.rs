@@ -6,8 +6,8 @@ use arrow::ipc::writer::StreamWriter;
 
 use super::filter::cannot_write;
 use crate::cli::output::{self, print, print_json, print_prose};
-use crate::dataset::{ChangeKind, Changes, Dataset, changes_since};
-use crate::error::{Result, exit};
+use crate::dataset::{ChangeKind, Changes, Dataset};
+use crate::error::exit;
 use crate::storage::Location;
 use crate::value::count;
 
@@ -33,20 +33,16 @@ pub(crate) struct Args {
     arrow: bool,
 }
 
-/// Shortest beginning of an id that is taken for one.
-const SHORTEST_ID: usize = 6;
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let dataset = Dataset::open(&args.dataset)?;
-    let changes = changes(&dataset, &args.since)?;
+    let changes = Changes::since(&dataset, &args.since)?;
     if args.json {
         changes.rows.iter().try_for_each(print_json)?;
         return Ok(exit::DONE);
     }
     if args.arrow {
         let schema = Changes::chunks_schema(&dataset);
-        let mut stream =
-            StreamWriter::try_new(BufWriter::new(output::binary()?), &schema).map_err(cannot_write)?;
+        let mut stream = StreamWriter::try_new(BufWriter::new(output::binary()?), &schema).map_err(cannot_write)?;
         for rows in changes.chunks(&dataset) {
             stream.write(&rows?).map_err(cannot_write)?;
         }
@@ -64,15 +60,4 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         print(format_args!("  {:7}  {}{from}", row.change, row.chunk_id))?;
     }
     Ok(exit::DONE)
-}
-
-/// Returns what changed since a snapshot. A word that may be an id is one, unless there is a folder of that name.
-fn changes(dataset: &Dataset, since: &str) -> Result<Changes> {
-    let is_hex = since.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    let may_be_id = is_hex && (SHORTEST_ID..=32).contains(&since.len());
-    if may_be_id && !std::path::Path::new(since).exists() {
-        return changes_since(dataset, since);
-    }
-    let place: Location = since.parse()?;
-    Changes::between(&Dataset::open(place)?, dataset)
 }

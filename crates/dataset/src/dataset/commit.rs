@@ -31,11 +31,11 @@ use std::path::{Path, PathBuf};
 
 use chunkmill_base::error::{Error, Result};
 
+use super::difference::ChunkChanges;
 use super::lock::Lock;
 use super::manifest::{self, FileEntry, Part, Texts};
 use super::rows::QuarantineRow;
 use super::workspace::{PartReceipt, Present, Workspace, check_folder, files_of, is_data_file, make_folder, receipts};
-use super::difference::ChunkChanges;
 use super::{Dataset, Manifest, card, history};
 use crate::storage::{Entry, Location, Storage, Version};
 

@@ -97,9 +97,11 @@ pub(super) fn compare(
             Some(before) if before == state => {}
             before => found.push(Difference { chunk_id: id.to_owned(), before, after: Some(state) }),
         })?;
-        found.extend(
-            states.into_iter().map(|(chunk_id, state)| Difference { chunk_id, before: Some(state), after: None }),
-        );
+        found.extend(states.into_iter().map(|(chunk_id, state)| Difference {
+            chunk_id,
+            before: Some(state),
+            after: None,
+        }));
         found.sort_by(|a, b| place(&a.chunk_id).cmp(&place(&b.chunk_id)));
         each(found)?;
     }
@@ -284,7 +286,8 @@ impl Changes {
         let here: HashSet<&str> = self.rows.iter().filter(|row| !is_removed(row)).map(|row| &*row.doc_id).collect();
         let schema = Self::chunks_schema(dataset);
         let removed: Vec<&RowChange> = self.rows.iter().filter(is_removed).collect();
-        let gone = (!removed.is_empty()).then(|| of_removed(&schema, &removed).map_err(|error| dataset.unreadable(&error)));
+        let gone =
+            (!removed.is_empty()).then(|| of_removed(&schema, &removed).map_err(|error| dataset.unreadable(&error)));
         let files = dataset.manifest().output.files;
         let parts: HashSet<usize> = here.into_iter().map(|document| super::file_of(document, files)).collect();
         let of = dataset.files(Table::Chunks).enumerate().filter(move |(part, _)| parts.contains(part));
@@ -294,9 +297,8 @@ impl Changes {
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }
         });
-        let later = batches.map(move |batch| {
-            of_batch(&schema, &batch?, &known).map_err(|error| dataset.unreadable(&error))
-        });
+        let later =
+            batches.map(move |batch| of_batch(&schema, &batch?, &known).map_err(|error| dataset.unreadable(&error)));
         gone.into_iter().chain(later.filter(|batch| !batch.as_ref().is_ok_and(|batch| batch.num_rows() == 0)))
     }
 }
@@ -323,7 +325,8 @@ fn of_batch(
     batch: &RecordBatch,
     known: &HashMap<&str, &RowChange>,
 ) -> Result<RecordBatch, ArrowError> {
-    let ids = |batch: &RecordBatch| batch.column_by_name("chunk_id").and_then(|ids| ids.as_string_opt::<i32>()).cloned();
+    let ids =
+        |batch: &RecordBatch| batch.column_by_name("chunk_id").and_then(|ids| ids.as_string_opt::<i32>()).cloned();
     let lacks = || ArrowError::SchemaError("no column `chunk_id`".to_owned());
     let is_known = |id: Option<&str>| Some(id.is_some_and(|id| known.contains_key(id)));
     let wanted: BooleanArray = ids(batch).ok_or_else(lacks)?.iter().map(is_known).collect();

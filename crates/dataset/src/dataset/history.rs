@@ -137,12 +137,29 @@ pub(super) fn outdated(root: &Location, current: Option<&Dataset>) -> Result<Vec
     Ok(steps.into_iter().map(|step| step.file).collect())
 }
 
+/// Shortest beginning of an id that is taken for one.
+const SHORTEST_ID: usize = 6;
+
+impl Changes {
+    /// Returns which chunks of a dataset are not the same as in an earlier snapshot. `since` names it by its id, the
+    /// beginning of it, or the place of a copy of the dataset. A word that may be an id is one, unless there is a folder
+    /// of that name.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if it is not known what changed since then; [`Error::Dataset`] if what was written down, or the
+    /// copy, is damaged; [`Error::Io`].
+    pub fn since(dataset: &Dataset, since: &str) -> Result<Self> {
+        let is_hex = since.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let may_be_id = is_hex && (SHORTEST_ID..=32).contains(&since.len());
+        if may_be_id && !Path::new(since).exists() {
+            return changes_since(dataset, since);
+        }
+        Self::between(&Dataset::open(since.parse::<Location>()?)?, dataset)
+    }
+}
+
 /// Returns what changed in a dataset since a snapshot, which `since` names by its id or the beginning of it.
-///
-/// # Errors
-/// [`Error::Setting`] if it is not known what changed since then; [`Error::Dataset`] if what was written down is damaged;
-/// [`Error::Io`].
-pub fn changes_since(dataset: &Dataset, since: &str) -> Result<Changes> {
+fn changes_since(dataset: &Dataset, since: &str) -> Result<Changes> {
     let current = dataset.id();
     if current.starts_with(since) {
         return Ok(Changes::new(current.clone(), current, Vec::new()));

@@ -41,7 +41,6 @@ mod writer;
 pub(crate) use commit::{Staging, attempt, attempted, forget_attempts};
 pub use difference::{ChangeKind, Changes, ChunkChanges, RowChange};
 pub use gc::{KINDS, Kind, Leftover, Sweep, Swept, gc};
-pub use history::changes_since;
 pub use json_lines::ChunkLines;
 pub use manifest::file_of;
 pub use manifest::{

@@ -94,7 +94,8 @@ pub fn run(
     }
 
     let publishing = Instant::now();
-    let (manifest, quarantined, chunks) = publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
+    let (manifest, quarantined, chunks) =
+        publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
     let [preparing, embedding, writing] = built.busy;
     Ok(Report {
         chunks,
