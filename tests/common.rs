@@ -144,6 +144,10 @@ pub fn tree(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut open = vec![folder.to_owned()];
     while let Some(dir) = open.pop() {
         for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            // How a dataset came about is not part of it.
+            if entry.ends_with(".changes") {
+                continue;
+            }
             if entry.is_dir() {
                 open.push(entry);
             } else {

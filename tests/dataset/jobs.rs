@@ -141,7 +141,8 @@ impl storage::OutputFile for UnsyncedFile {
 /// Returns everything below a folder: files with their bytes, and folders, whose names end in a slash.
 pub fn entries(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     fn folders(below: &Path, root: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
-        for path in fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        let folders_here = fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+        for path in folders_here.filter(|path| !path.ends_with(".changes")) {
             found.insert(format!("{}/", path.strip_prefix(root).unwrap().display()), Vec::new());
             folders(&path, root, found);
         }

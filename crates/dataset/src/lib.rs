@@ -10,6 +10,7 @@
 //! | [`storage`] | Where are files: in a folder, or in an object store? → `Location` |
 //! | [`corpus`] | Which documents are there, and what are their bytes? → `Source` |
 //! | [`links`] | Where does a link lead? → `Catalog` |
+//! | [`duplicates`] | Which documents have nearly the same words? → `Duplicate` |
 //! | [`dataset`] | What is on disk, and when is it committed? → `Manifest`, Parquet files |
 //! | [`job`] | How do these modules work together as one job? |
 
@@ -18,6 +19,8 @@ pub mod storage;
 pub mod corpus;
 
 pub mod links;
+
+pub mod duplicates;
 
 pub mod dataset;
 

@@ -9,6 +9,7 @@
 //! | [`document`] | What is in a document, and where? → `Document` |
 //! | [`tokens`] | How long is a range of a document, in any unit? → `Ruler` |
 //! | [`chunk`] | Where is a document cut? → `Chunk` |
+//! | [`similarity`] | How much of one text stands in another? → `Shingles`, `Signature` |
 //!
 //! # Example
 //!
@@ -28,5 +29,7 @@ pub mod document;
 pub mod tokens;
 
 pub mod chunk;
+
+pub mod similarity;
 
 pub use chunkmill_base::{error, setting};

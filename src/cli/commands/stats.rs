@@ -105,13 +105,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     let Counts { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } =
         manifest.counts;
+    let Counts { duplicates, .. } = manifest.counts;
     let Counts { edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, .. } = manifest.counts;
     let kind = |name: &str, of: EdgeCount| match of.unresolved {
         0 => count(of.edges, name),
         lost => format!("{} ({lost} lost)", count(of.edges, name)),
     };
     print_prose(format!(
-        "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {}\n\
+        "documents   {documents} of {discovered} discovered, {quarantined} quarantined, {}, {}\n\
          chunks      {chunks}, {truncated} of them truncated by the model\n\
          links       {}: {}, {}, {}\n\
          tokens      {tokens} ({}), {model_tokens} (the model's)\n\
@@ -121,6 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
          dataset     {}, {}, format {}, written by chunkmill {}\n\
          snapshot    {}",
         size(bytes),
+        alike(duplicates),
         links(edges, unresolved_edges),
         kind("link", link),
         kind("wikilink", wikilink),
@@ -143,6 +145,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         print(format_args!("  leads nowhere  {from_doc}  {kind}  {target}"))?;
     }
     Ok(exit::DONE)
+}
+
+/// Says how many documents have nearly the words of another.
+fn alike(duplicates: u64) -> String {
+    match duplicates {
+        0 => "no near-duplicates".to_owned(),
+        _ => count(duplicates, "near-duplicate"),
+    }
 }
 
 /// Describes the sparse model in a line, if there is one.

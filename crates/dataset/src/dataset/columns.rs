@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Int64Array, ListArray, StringArray, StructArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, FixedSizeListArray, Float64Array, Int64Array, ListArray, StringArray, StructArray,
+    TimestampMicrosecondArray, UInt32Array,
 };
-use arrow::buffer::OffsetBuffer;
+use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
 use arrow::error::ArrowError;
 use chunkmill_text::document::LinkKind;
+use chunkmill_text::similarity::{SIGNATURE, Signature};
 
 use super::json;
 use super::time::Time;
@@ -213,6 +215,46 @@ impl Value for i64 {
     }
 }
 
+impl Value for f64 {
+    fn data_type() -> DataType {
+        DataType::Float64
+    }
+
+    fn array<'v>(values: impl Iterator<Item = Option<&'v Self>>) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(values.map(Option::<&Self>::copied).collect::<Float64Array>()))
+    }
+
+    fn json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.to_string().as_bytes());
+    }
+}
+
+impl Value for Signature {
+    fn data_type() -> DataType {
+        DataType::FixedSizeList(Arc::new(Field::new("element", DataType::UInt32, false)), SIGNATURE_WIDTH)
+    }
+
+    fn array<'v>(values: impl Iterator<Item = Option<&'v Self>>) -> Result<ArrayRef, ArrowError> {
+        let (mut all, mut valid) = (Vec::new(), Vec::new());
+        for signature in values {
+            all.extend_from_slice(signature.map_or(&[0; SIGNATURE], |signature| &signature.0));
+            valid.push(signature.is_some());
+        }
+        let element = Arc::new(Field::new("element", DataType::UInt32, false));
+        let values = Arc::new(UInt32Array::from(all));
+        Ok(Arc::new(FixedSizeListArray::try_new(element, SIGNATURE_WIDTH, values, Some(NullBuffer::from(valid)))?))
+    }
+
+    fn json(&self, out: &mut Vec<u8>) {
+        let numbers: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        out.extend_from_slice(format!("[{}]", numbers.join(",")).as_bytes());
+    }
+}
+
+/// Number of values in a signature, as Arrow has it.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
+const SIGNATURE_WIDTH: i32 = SIGNATURE as i32;
+
 impl Value for bool {
     fn data_type() -> DataType {
         DataType::Boolean
@@ -268,6 +310,23 @@ impl<T: Value> Value for Option<T> {
 
     fn text_bytes(&self) -> usize {
         self.as_ref().map_or(0, Value::text_bytes)
+    }
+}
+
+impl<T: Value> Value for Box<T> {
+    fn data_type() -> DataType {
+        T::data_type()
+    }
+
+    fn array<'v>(values: impl Iterator<Item = Option<&'v Self>>) -> Result<ArrayRef, ArrowError>
+    where
+        Self: 'v,
+    {
+        T::array(values.map(|value| value.map(|value| &**value)))
+    }
+
+    fn json(&self, out: &mut Vec<u8>) {
+        (**self).json(out);
     }
 }
 

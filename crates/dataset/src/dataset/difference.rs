@@ -1,12 +1,13 @@
 //! What differs between two snapshots, chunk by chunk.
 //!
-//! A file that both snapshots name is the same in both, so only the rows of other files are read: part by part, if both
-//! divide documents into the same parts.
+//! A file that both snapshots name is the same in both, so only the rows of other files are read. The rows of a file are
+//! sorted by document and position, so two are compared row by row, whatever their size.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, StringArray, new_null_array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
@@ -17,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::row_hash::ROW_HASH;
 use super::{Dataset, FileEntry, Table};
 
-/// Largest number of rows that are compared at once: some 150 bytes each are kept.
-const MOST_ROWS: u64 = 20_000_000;
+/// Largest number of files that are read at once.
+const MOST_FILES: usize = 256;
 
 /// Numbers of chunks, compared with the dataset before. A chunk stays if its document still has a chunk of the same
 /// content, wherever that is.
@@ -67,7 +68,8 @@ fn place(chunk_id: &str) -> (&str, u64) {
     (document, number.parse().unwrap_or_default())
 }
 
-/// Passes the differences between two snapshots on, part by part. Returns `false` if there are too many rows to compare.
+/// Passes the differences between two snapshots on, document by document. Returns `false` if the snapshots have different
+/// numbers of files, and too many to read them all at once.
 ///
 /// # Errors
 /// Those of [`Dataset::read_texts`]; those of `each`.
@@ -80,45 +82,88 @@ pub(super) fn compare(
     let groups: Vec<(&[&FileEntry], &[&FileEntry])> = if old.len() == new.len() {
         let pairs = old.chunks(1).zip(new.chunks(1));
         pairs.filter(|(old, new)| old[0].path != new[0].path).collect()
-    } else {
+    } else if old.len() + new.len() <= MOST_FILES {
         vec![(&old, &new)]
-    };
-    let rows = |files: &[&FileEntry]| files.iter().map(|file| file.rows).sum::<u64>();
-    if groups.iter().any(|(old, new)| rows(old).max(rows(new)) > MOST_ROWS) {
+    } else {
         return Ok(false);
-    }
+    };
     for (old, new) in groups {
-        let mut states = HashMap::new();
-        for_each_row(before, old, |id, state| {
-            states.insert(id.to_owned(), state);
-        })?;
-        let mut found = Vec::new();
-        for_each_row(after, new, |id, state| match states.remove(id) {
-            Some(before) if before == state => {}
-            before => found.push(Difference { chunk_id: id.to_owned(), before, after: Some(state) }),
-        })?;
-        found.extend(states.into_iter().map(|(chunk_id, state)| Difference {
-            chunk_id,
-            before: Some(state),
-            after: None,
-        }));
-        found.sort_by(|a, b| place(&a.chunk_id).cmp(&place(&b.chunk_id)));
-        each(found)?;
+        let (mut old, mut new) = (Rows::open(before, old)?, Rows::open(after, new)?);
+        let mut of_document: Vec<Difference> = Vec::new();
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(old), Some(new)) => place(&old.chunk_id).cmp(&place(&new.chunk_id)),
+            };
+            let before = if order.is_le() { old.next()? } else { None };
+            let after = if order.is_ge() { new.next()? } else { None };
+            let [before_state, after_state] = [&before, &after].map(|row| row.as_ref().map(|row| row.state));
+            let Some(Row { chunk_id, .. }) = after.or(before).filter(|_| before_state != after_state) else { continue };
+            if of_document.last().is_some_and(|last| place(&last.chunk_id).0 != place(&chunk_id).0) {
+                each(std::mem::take(&mut of_document))?;
+            }
+            of_document.push(Difference { chunk_id, before: before_state, after: after_state });
+        }
+        each(of_document)?;
     }
     Ok(true)
 }
 
-fn for_each_row(dataset: &Dataset, files: &[&FileEntry], mut each: impl FnMut(&str, RowState)) -> Result<()> {
-    for file in files {
-        for batch in dataset.read_texts(file, ["chunk_id", "content_hash", ROW_HASH])? {
-            let [ids, contents, rows] = batch?;
-            for ((id, content), row) in ids.iter().zip(&contents).zip(&rows) {
-                let state = RowState::parse(content.unwrap_or_default(), row.unwrap_or_default());
-                each(id.unwrap_or_default(), state.ok_or_else(|| dataset.damaged(file, "has a hash that is none"))?);
-            }
+/// A row of `chunks`.
+struct Row {
+    chunk_id: String,
+    state: RowState,
+}
+
+/// The rows of several files, which are sorted by document and position, in that order.
+struct Rows<'d> {
+    files: Vec<(Box<dyn Iterator<Item = Result<Row>> + 'd>, Option<Row>)>,
+    /// The file with the next row.
+    first: usize,
+}
+
+impl<'d> Rows<'d> {
+    fn open(dataset: &'d Dataset, files: &[&'d FileEntry]) -> Result<Self> {
+        let mut open = Vec::with_capacity(files.len());
+        for &file in files {
+            let batches = dataset.read_texts(file, ["chunk_id", "content_hash", ROW_HASH])?;
+            let rows = batches.flat_map(move |batch| match batch {
+                Ok(columns) => (0..columns[0].len()).map(|row| read_row(dataset, file, &columns, row)).collect(),
+                Err(error) => vec![Err(error)],
+            });
+            let mut rows: Box<dyn Iterator<Item = Result<Row>> + 'd> = Box::new(rows);
+            let first = rows.next().transpose()?;
+            open.push((rows, first));
         }
+        let mut rows = Self { files: open, first: 0 };
+        rows.find_first();
+        Ok(rows)
     }
-    Ok(())
+
+    fn find_first(&mut self) {
+        let open =
+            self.files.iter().enumerate().filter_map(|(file, (_, row))| Some((place(&row.as_ref()?.chunk_id), file)));
+        self.first = open.min().map_or(0, |(_, file)| file);
+    }
+
+    fn peek(&self) -> Option<&Row> {
+        self.files.get(self.first)?.1.as_ref()
+    }
+
+    fn next(&mut self) -> Result<Option<Row>> {
+        let Some((rows, row)) = self.files.get_mut(self.first) else { return Ok(None) };
+        let found = std::mem::replace(row, rows.next().transpose()?);
+        self.find_first();
+        Ok(found)
+    }
+}
+
+fn read_row(dataset: &Dataset, file: &FileEntry, [ids, contents, rows]: &[StringArray; 3], row: usize) -> Result<Row> {
+    let state = RowState::parse(contents.value(row), rows.value(row));
+    let state = state.ok_or_else(|| dataset.damaged(file, "has a hash that is none"))?;
+    Ok(Row { chunk_id: ids.value(row).to_owned(), state })
 }
 
 /// Returns how many contents of documents are new in these differences, and how many are gone.
@@ -224,7 +269,7 @@ impl Changes {
     /// Compares two datasets.
     ///
     /// # Errors
-    /// Those of [`Dataset::read`]; [`Error::Setting`] if there are too many rows to compare.
+    /// Those of [`Dataset::read`]; [`Error::Setting`] if there are too many files to compare.
     pub fn between(before: &Dataset, after: &Dataset) -> Result<Self> {
         let mut all = Vec::new();
         let is_whole = compare(before, after, |differences| {
@@ -232,8 +277,12 @@ impl Changes {
             Ok(())
         })?;
         if !is_whole {
-            let problem = format!("part of a dataset has more than {MOST_ROWS} chunks");
-            return Err(Error::setting("--since", problem, "divide the documents into more files: `index --files`"));
+            let problem = "the snapshots have different numbers of files, and too many to compare";
+            return Err(Error::setting(
+                "--since",
+                problem,
+                "compare snapshots with the same number of files, or take all rows",
+            ));
         }
         Ok(Self::new(before.id(), after.id(), all))
     }

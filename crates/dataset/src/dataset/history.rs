@@ -35,7 +35,7 @@ const ZSTD_LEVEL: i32 = 3;
 type Line = (String, Option<[String; 2]>, Option<[String; 2]>);
 
 /// Writes down what differs between a snapshot and the one that is about to replace it. Returns the numbers of chunks, or
-/// `None` if there are too many rows to compare, or the earlier snapshot is damaged; then nothing is written.
+/// `None` if there are too many files to compare, or the earlier snapshot is damaged; then nothing is written.
 ///
 /// # Errors
 /// [`Error::Io`]; those of [`Dataset::read`] for the later snapshot.

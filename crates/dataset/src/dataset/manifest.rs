@@ -53,7 +53,8 @@ const MEND: &str = "index the corpus again, with --fresh or into a new folder";
 pub(super) const FILE: &str = "manifest.json";
 
 /// Folders of the files that the manifest names.
-pub(super) const FOLDERS: [&str; 4] = ["data/chunks", "data/documents", "data/edges", "state/outlines"];
+pub(super) const FOLDERS: [&str; 5] =
+    ["data/chunks", "data/documents", "data/edges", "data/duplicates", "state/outlines"];
 
 /// The description of a dataset and of everything it was made with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -194,6 +195,9 @@ pub struct Counts {
     pub unresolved_edges: u64,
     /// Edges by kind of link.
     pub edges_by_kind: EdgeKinds,
+    /// Documents that have nearly the words of another.
+    #[serde(default)]
+    pub duplicates: u64,
 }
 
 /// Edges by kind of link.
@@ -251,10 +255,15 @@ impl Counts {
     }
 
     /// Returns every number.
-    fn all(&self) -> [u64; 17] {
+    fn all(&self) -> [u64; 18] {
         let Self { discovered, documents, chunks, quarantined, bytes, tokens, model_tokens, truncated, .. } = *self;
         let Self {
-            sparse_truncated, edges, unresolved_edges, edges_by_kind: EdgeKinds { link, wikilink, image }, ..
+            sparse_truncated,
+            edges,
+            unresolved_edges,
+            edges_by_kind: EdgeKinds { link, wikilink, image },
+            duplicates,
+            ..
         } = *self;
         [
             discovered,
@@ -274,6 +283,7 @@ impl Counts {
             wikilink.unresolved,
             image.edges,
             image.unresolved,
+            duplicates,
         ]
     }
 
@@ -357,7 +367,7 @@ impl Manifest {
         }
     }
 
-    /// Returns each part with its files, without those of edges; `None` for one that lacks some.
+    /// Returns each part with its files, without those of edges and duplicates; `None` for one that lacks some.
     pub fn parts_with_files(&self) -> impl Iterator<Item = Option<Part>> {
         let of = |folder: &'static str| self.files.iter().filter(move |file| file.path.starts_with(folder));
         let mut tables = ["data/chunks/", "data/documents/", "state/outlines/"].map(of);

@@ -6,7 +6,7 @@
 //!   README.md           a Hugging Face dataset card
 //!   quarantine.jsonl    every document that is not indexed, and why
 //!   data/chunks/train-00000-of-00008-<hash>.parquet     data/documents/…
-//!   data/edges/train-00000-of-00008-<hash>.parquet
+//!   data/edges/train-00000-of-00008-<hash>.parquet      data/duplicates/…
 //!   state/outlines/train-00000-of-00008-<hash>.jsonl.zst     what a later run does not have to read again
 //!   .changes/           what changed with each commit; see [`history`]
 //!   .staging/           a run in progress, or what it finished before it was interrupted
@@ -55,11 +55,13 @@ pub use row_hash::{ROW_HASH, with_row_hashes};
 pub use rows::QuarantineRow;
 pub use rows::batches;
 pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
-pub(crate) use rows::{EdgeRow, flagged};
+pub(crate) use rows::{DuplicateRow, EdgeRow, flagged};
 pub use schema::chunks_batch;
-pub use schema::{FloatEncoding, SPARSE, Table, chunks_schema, describe, documents_schema, edges_schema};
+pub use schema::{
+    FloatEncoding, SPARSE, Table, chunks_schema, describe, documents_schema, duplicates_schema, edges_schema,
+};
 pub(crate) use spool::{Records, Spool};
 pub use time::Time;
 pub use verify::{Check, Finding, Verification, verify};
 pub(crate) use workspace::Workspace;
-pub(crate) use writer::{PartWriter, write_edges};
+pub(crate) use writer::{PartWriter, write_duplicates, write_edges};

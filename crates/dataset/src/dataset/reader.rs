@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, Read};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -47,12 +48,12 @@ impl Dataset {
     }
 
     /// Returns a snapshot whose files are in place and whose manifest is not.
-    pub(super) fn uncommitted(root: Location, manifest: Manifest) -> Self {
+    pub(crate) fn uncommitted(root: Location, manifest: Manifest) -> Self {
         Self { root, manifest }
     }
 
     /// Returns the error for a file with something wrong in it.
-    pub(super) fn damaged(&self, file: &FileEntry, problem: &str) -> Error {
+    pub(crate) fn damaged(&self, file: &FileEntry, problem: &str) -> Error {
         Error::Dataset {
             path: self.root.join(&file.path),
             problem: problem.to_owned(),
@@ -143,7 +144,17 @@ impl Dataset {
         columns: &[&str],
         rows: Option<Vec<Range<usize>>>,
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        let path = self.root.join(&file.path);
+        self.read_at(self.root.join(&file.path), file, columns, rows)
+    }
+
+    /// Reads a file like [`read`](Self::read) from where it is before it has its place in the dataset.
+    pub(crate) fn read_at(
+        &self,
+        path: PathBuf,
+        file: &FileEntry,
+        columns: &[&str],
+        rows: Option<Vec<Range<usize>>>,
+    ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let damaged = {
             let path = path.clone();
             move |problem: String| Error::Dataset {

@@ -10,6 +10,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use chunkmill_embed::{SPARSE_TRUNCATED, ZERO_VECTOR, is_zero};
 use chunkmill_text::chunk::{Chunk, Normalizer, Spec};
 use chunkmill_text::document::{Document, Format, Link, LinkKind, short_target};
+use chunkmill_text::similarity::Signature;
 use serde::{Deserialize, Serialize};
 
 use super::columns::{Columns, columns, structs};
@@ -127,6 +128,8 @@ columns! {
         flags: Vec<&'static str> = "anything unusual about the document, by name",
         layer: Option<Arc<str>> = "the text that was chunked and that all ranges are of, if the file is not that text",
         dropped: Vec<DroppedRow> = "characters of the source that are not in the layer, by reason",
+        #[serde(skip)]
+        signature: Option<Box<Signature>> = "MinHash signature of the text of its chunks, as datatrove computes it: 14 bands of 8 values over runs of 5 words; null if there are fewer words",
     }
 }
 
@@ -152,6 +155,17 @@ columns! {
         kind: LinkKind = "link, wikilink or image",
         target: String = "where it leads, as written",
         resolved: bool = "whether the document is in the corpus and contains what the link names",
+    }
+}
+
+columns! {
+    /// A row of `duplicates`. The fields are in the order of the columns.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) struct DuplicateRow {
+        doc_id: String = "the document",
+        duplicate_of: String = "the document that has nearly the same words, is no duplicate, and comes first by its id",
+        jaccard: f64 = "share of all runs of 5 words of both documents that both have",
+        containment: f64 = "share of the runs of 5 words of the document that the other one has too",
     }
 }
 
@@ -343,6 +357,7 @@ impl DocumentRow {
             promotion_level: document.promotion_level.as_deref().map(Into::into),
             flags: document.flags.clone(),
             layer: matches!(document.format, Format::Written(_)).then(|| document.text.as_str().into()),
+            signature: None,
             dropped: document
                 .dropped
                 .iter()

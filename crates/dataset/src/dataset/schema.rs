@@ -14,7 +14,7 @@ use chunkmill_embed::{EmbeddingType, Representation, SparseVector, StoredVectors
 
 use super::columns::Columns;
 use super::row_hash::{ROW_HASH, row_hashes};
-use super::rows::{ChunkRow, DocumentRow, EdgeRow};
+use super::rows::{ChunkRow, DocumentRow, DuplicateRow, EdgeRow};
 
 /// A table of the dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +25,13 @@ pub enum Table {
     Documents,
     /// One row per link inside the corpus.
     Edges,
+    /// One row per document that has nearly the words of another.
+    Duplicates,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 3] = [Self::Chunks, Self::Documents, Self::Edges];
+    pub const ALL: [Self; 4] = [Self::Chunks, Self::Documents, Self::Edges, Self::Duplicates];
 
     /// Returns the table's name, which is also the name of its folder below `data/`.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl Table {
             Self::Chunks => "chunks",
             Self::Documents => "documents",
             Self::Edges => "edges",
+            Self::Duplicates => "duplicates",
         }
     }
 
@@ -46,6 +49,7 @@ impl Table {
             Self::Chunks => chunks_schema(vectors, sparse),
             Self::Documents => documents_schema(),
             Self::Edges => edges_schema(),
+            Self::Duplicates => duplicates_schema(),
         }
     }
 }
@@ -105,6 +109,11 @@ pub fn edges_schema() -> SchemaRef {
     Arc::new(Schema::new(EdgeRow::fields()))
 }
 
+/// Returns the columns of `duplicates`.
+pub fn duplicates_schema() -> SchemaRef {
+    Arc::new(Schema::new(DuplicateRow::fields()))
+}
+
 /// Describes a column in words. Every column of every table has a description.
 pub fn describe(table: Table, column: &str) -> Option<&'static str> {
     match table {
@@ -117,6 +126,7 @@ pub fn describe(table: Table, column: &str) -> Option<&'static str> {
         Table::Chunks => ChunkRow::describe(column).or_else(|| Representation::describe(column)),
         Table::Documents => DocumentRow::describe(column),
         Table::Edges => EdgeRow::describe(column),
+        Table::Duplicates => DuplicateRow::describe(column),
     }
 }
 
@@ -165,6 +175,11 @@ pub(super) fn documents_batch(rows: &[DocumentRow]) -> Result<RecordBatch, Arrow
 /// Builds a batch from rows of `edges`.
 pub(super) fn edges_batch(rows: &[EdgeRow]) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(edges_schema(), EdgeRow::arrays(&rows.iter().collect::<Vec<_>>())?)
+}
+
+/// Builds a batch from rows of `duplicates`.
+pub(super) fn duplicates_batch(rows: &[DuplicateRow]) -> Result<RecordBatch, ArrowError> {
+    RecordBatch::try_new(duplicates_schema(), DuplicateRow::arrays(&rows.iter().collect::<Vec<_>>())?)
 }
 
 fn embeddings(rows: usize, of: &Representation, vectors: &[f32]) -> Result<ArrayRef, ArrowError> {

@@ -38,7 +38,7 @@ use parquet::schema::types::ColumnPath;
 
 use super::outline::OutlineRow;
 use super::row_hash::ROW_HASH;
-use super::rows::{ChunkRow, DocumentRow, EdgeRow, batches};
+use super::rows::{ChunkRow, DocumentRow, DuplicateRow, EdgeRow, batches};
 use super::schema::{self, FloatEncoding, SPARSE, Table};
 use super::workspace::{StagedFile, Workspace};
 use super::{Counts, FileEntry, Manifest};
@@ -167,6 +167,22 @@ pub(crate) fn write_edges(
         let batch = schema::edges_batch(&rows?);
         table.push(&batch.map_err(|error| Error::io("write", &table.path)(io::Error::other(error)))?)?;
     }
+    table.finish()
+}
+
+/// Writes file number `index` of `duplicates`. Rows must be sorted by document. The file is staged but not yet committed.
+///
+/// # Errors
+/// [`Error::Io`]
+pub(crate) fn write_duplicates(
+    workspace: &Workspace,
+    manifest: &Manifest,
+    index: usize,
+    rows: &[DuplicateRow],
+) -> Result<FileEntry> {
+    let mut table = TableWriter::new(workspace, manifest, Table::Duplicates, index)?;
+    let batch = schema::duplicates_batch(rows);
+    table.push(&batch.map_err(|error| Error::io("write", &table.path)(io::Error::other(error)))?)?;
     table.finish()
 }
 
@@ -355,6 +371,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         Table::Chunks => [sorting("doc_id"), sorting("chunk_index")].into_iter().flatten().collect(),
         Table::Documents => sorting("doc_id").into_iter().collect(),
         Table::Edges => sorting("from_doc").into_iter().collect(),
+        Table::Duplicates => sorting("doc_id").into_iter().collect(),
     };
     builder = builder.set_sorting_columns(Some(sorted));
     // No dictionary where values hardly repeat: it would be built and then discarded.
@@ -364,6 +381,7 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         }
         Table::Documents => &["doc_id", "path", "content_hash"],
         Table::Edges => &[],
+        Table::Duplicates => &["doc_id"],
     };
     for column in unique {
         builder = builder.set_column_dictionary_enabled(ColumnPath::from(*column), false);
@@ -372,8 +390,12 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
         Table::Chunks => &["chunk_id", "doc_id"],
         Table::Documents => &["doc_id"],
         Table::Edges => &["from_doc", "to_doc"],
+        Table::Duplicates => &["doc_id"],
     };
     builder = looked_up.iter().fold(builder, |builder, column| bloom(builder, column));
+    // Hashes do not repeat.
+    let signature = ColumnPath::new(["signature", "list", "element"].map(str::to_owned).to_vec());
+    builder = builder.set_column_dictionary_enabled(signature, false);
     if table == Table::Chunks {
         let encoding = manifest.output.float_encoding;
         builder = manifest.representations().iter().fold(builder, |builder, of| vectors(builder, of, encoding));

@@ -272,13 +272,14 @@ impl Builder<'_> {
                 let prepare = |source: FetchedDocument| {
                     self.go_on()?;
                     let bytes = source.bytes();
-                    let made = recipe.cut(source)?.and_then(|cut| match refused.get(&cut.row.doc_id) {
-                        Some(said) => Err(cut.refused(said)),
-                        None if cut.row_bytes() <= MOST_ROW_BYTES => {
-                            Ok(ChunkedDocument::Whole(Box::new(cut.prepare())))
-                        }
-                        None => Ok(ChunkedDocument::Large(Box::new(cut))),
-                    });
+                    let made =
+                        recipe.cut(source)?.map(Cut::signed).and_then(|cut| match refused.get(&cut.row.doc_id) {
+                            Some(said) => Err(cut.refused(said)),
+                            None if cut.row_bytes() <= MOST_ROW_BYTES => {
+                                Ok(ChunkedDocument::Whole(Box::new(cut.prepare())))
+                            }
+                            None => Ok(ChunkedDocument::Large(Box::new(cut))),
+                        });
                     (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, ChunkedDocument::chunks) });
                     Ok(made)
                 };

@@ -22,6 +22,7 @@
 
 mod build;
 mod changes;
+mod duplicates;
 mod edges;
 mod estimate;
 mod event;

@@ -8,8 +8,10 @@ use chunkmill_base::error::{Result, Skip};
 use chunkmill_embed::{Passage, Reading};
 use chunkmill_text::chunk::{self, Chunk, Pooling, Spec};
 use chunkmill_text::document::{Admission, Costly, Document, Layer, Origin, blank_data_urls, without_data_urls};
+use chunkmill_text::similarity::{Shingles, Signature};
 use chunkmill_text::tokens::Sizer;
 
+use super::duplicates;
 use crate::corpus::{FetchedDocument, QuarantinedDocument};
 use crate::dataset::{ChunkRow, DocumentRow};
 use crate::links::Outline;
@@ -116,6 +118,16 @@ impl Cut<'_> {
         let texts = chunks.iter().map(|row| embed_text(row, &document, spec)).collect();
         let reading = passage.map(|passage| Reading { passage, spans: chunks.iter().map(span).collect() });
         PreparedDocument { document, chunks, texts, reading, outline }
+    }
+
+    /// Adds the signature of the text of all chunks to the row of the document.
+    pub(super) fn signed(mut self) -> Self {
+        let (mut text, mut end) = (String::new(), self.chunks.first().map_or(0, |chunk| chunk.range.start));
+        for Chunk { range, .. } in &self.chunks {
+            duplicates::add(&mut text, &mut end, range.clone(), &self.document.text[range.clone()]);
+        }
+        self.row.signature = Signature::of(&Shingles::of(&text)).map(Box::new);
+        self
     }
 
     /// Returns the document as quarantined, because a service refused a text of it.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use arrow::array::{AsArray, StringArray};
 use chunkmill_base::error::{Error, Result};
 
-use super::edges;
+use super::{duplicates, edges};
 use crate::dataset::{ChunkChanges, Counts, Dataset, FileEntry, Manifest, Part, QuarantineRow, Staging, Table};
 use crate::storage::Location;
 
@@ -27,10 +27,11 @@ pub(super) fn publish(
     let need = outlines.iter().map(|file| 8 * file.bytes).sum();
     let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop);
     let mut resolved = resolved.map_err(|error| error.with_need(need))?;
+    let duplicates = duplicates::write(&staging, &manifest, &parts, &mut counts, stop)?;
     resolved.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     manifest.counts = counts;
     manifest.parts = parts.iter().map(|part| part.record.clone()).collect();
-    manifest.files = parts.into_iter().flat_map(|part| part.files).chain(resolved.files).collect();
+    manifest.files = parts.into_iter().flat_map(|part| part.files).chain(resolved.files).chain(duplicates).collect();
     manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
     let committed = staging.commit(manifest, &resolved.quarantined).map_err(|error: Error| error.with_need(need))?;
     let (manifest, changes) = committed;

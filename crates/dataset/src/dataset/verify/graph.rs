@@ -4,12 +4,14 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use arrow::array::{Array, AsArray, RecordBatch, StringArray};
+use arrow::datatypes::Float64Type;
 use chunkmill_base::value::count;
 use chunkmill_text::document::LinkKind;
 
-use super::super::{Counts, EdgeRow, FileEntry, OutlineRow, file_of, read_outlines};
+use super::super::{Counts, DuplicateRow, EdgeRow, FileEntry, OutlineRow, file_of, read_outlines};
 use super::report::{Check, Findings};
 use super::rows::{ChunkKey, Fact, chunk_key, hash};
+use crate::duplicates::NEAR;
 use crate::storage::Location;
 
 /// Counts of a part's outlines.
@@ -134,6 +136,51 @@ pub(super) fn edges(
         }
     }
     Some(counts)
+}
+
+/// Checks the duplicates of a part and returns them; `None` if they could not all be read.
+pub(super) fn duplicates(
+    file: &FileEntry,
+    part: usize,
+    batches: impl Iterator<Item = Result<RecordBatch, String>>,
+    ids: &Ids,
+    findings: &mut Findings,
+) -> Option<Vec<DuplicateRow>> {
+    let mut rows: Vec<DuplicateRow> = Vec::new();
+    for batch in batches {
+        let batch = batch.map_err(|problem| findings.add(Check::Footer, &file.path, problem)).ok()?;
+        let text = |name: &str| -> Option<&StringArray> { batch.column_by_name(name)?.as_string_opt() };
+        let share = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Float64Type>();
+        let (documents, originals) = (text("doc_id")?, text("duplicate_of")?);
+        let (jaccard, containment) = (share("jaccard")?, share("containment")?);
+        for row in 0..batch.num_rows() {
+            let [doc_id, duplicate_of] = [documents, originals].map(|column| column.value(row).to_owned());
+            let found =
+                DuplicateRow { doc_id, duplicate_of, jaccard: jaccard.value(row), containment: containment.value(row) };
+            let DuplicateRow { doc_id, duplicate_of, .. } = &found;
+            let number = rows.len() + 1;
+            let mut wrong = |check, problem: &str| {
+                findings.add(check, &file.path, format!("row {number}, duplicate `{doc_id}`: {problem}"));
+            };
+            if file_of(doc_id, ids.read.len()) != part {
+                wrong(Check::Order, "belongs in another file");
+            }
+            if rows.last().is_some_and(|before| before.doc_id >= *doc_id) {
+                wrong(Check::Order, "comes after a row that it should precede");
+            }
+            for id in [doc_id, duplicate_of].into_iter().filter(|id| !ids.has_document(id)) {
+                wrong(Check::Duplicate, &format!("`{id}` is not in the table documents"));
+            }
+            if duplicate_of >= doc_id {
+                wrong(Check::Duplicate, &format!("`{duplicate_of}` does not come before it"));
+            }
+            if !(NEAR..=1.0).contains(&found.jaccard) || !(found.jaccard..=1.0).contains(&found.containment) {
+                wrong(Check::Duplicate, "has shares that cannot be");
+            }
+            rows.push(found);
+        }
+    }
+    Some(rows)
 }
 
 /// Returns the problems of an edge that leads from or to something missing, or contradicts itself.

@@ -145,6 +145,7 @@ struct PartResult {
     /// Whether the part's documents and chunks could be read.
     read: bool,
     edges: Option<FileEntry>,
+    duplicates: Option<FileEntry>,
 }
 
 /// Checks a dataset whose parts can be told apart.
@@ -179,6 +180,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
         (findings, counts)
     });
     let edges: Vec<(Findings, Option<Counts>)> = edges.collect();
+    alike(dataset, checked.iter().map(|part| part.duplicates.as_ref()), &ids, findings);
     let totals = manifest.counts;
     let mut sums = Some(Sums::new());
     for (part, (of_edges, counts)) in checked.into_iter().zip(edges) {
@@ -192,7 +194,7 @@ fn whole(dataset: &Dataset, sources: Option<&HashMap<String, Source>>, findings:
             sums
         });
     }
-    duplicates(dataset, &ids, findings);
+    not_unique(dataset, &ids, findings);
     if totals.documents + totals.quarantined != totals.discovered {
         let Counts { documents, quarantined, discovered, .. } = totals;
         let documents = value::count(documents, "document");
@@ -215,8 +217,8 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
         let file = files::in_folder(manifest, folder).nth(index)?;
         files::intact(root, file, &mut findings).then_some(file)
     };
-    let [documents, chunks, outline_file, edges] =
-        ["data/documents", "data/chunks", "state/outlines", "data/edges"].map(&mut intact);
+    let [documents, chunks, outline_file, edges, duplicates] =
+        ["data/documents", "data/chunks", "state/outlines", "data/edges", "data/duplicates"].map(&mut intact);
     let mut sums = Sums::new();
     let mut keys = Vec::new();
     let mut facts = documents.and_then(|file| {
@@ -248,7 +250,7 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
         count(&format!("part {index}"), said.into_iter(), &sums, &mut findings);
     }
     let documents = facts.unwrap_or_default().iter().map(|fact| fact.id).collect();
-    PartResult { findings, sums, keys, documents, outlined, read, edges: edges.cloned() }
+    PartResult { findings, sums, keys, documents, outlined, read, edges: edges.cloned(), duplicates: duplicates.cloned() }
 }
 
 /// Returns the totals of documents and chunks, by name.
@@ -295,8 +297,40 @@ fn count(of: &str, said: impl Iterator<Item = (&'static str, u64)>, sums: &Sums,
     }
 }
 
+/// Checks the duplicates of all parts against the documents, each other and the total.
+fn alike<'f>(
+    dataset: &Dataset,
+    files: impl Iterator<Item = Option<&'f FileEntry>>,
+    ids: &Ids,
+    findings: &mut Findings,
+) {
+    let (root, manifest) = (dataset.root(), dataset.manifest());
+    let mut read = Vec::with_capacity(manifest.output.files);
+    for (part, file) in files.enumerate() {
+        let rows = file.and_then(|file| {
+            let batches = files::open(root, manifest, Table::Duplicates, file, None, findings)?;
+            Some((file, graph::duplicates(file, part, batches, ids, findings)?))
+        });
+        read.push(rows);
+    }
+    let is_whole = read.iter().all(Option::is_some);
+    let read: Vec<_> = read.into_iter().flatten().collect();
+    let known: BTreeSet<&str> = read.iter().flat_map(|(_, rows)| rows).map(|row| &*row.doc_id).collect();
+    for (file, rows) in &read {
+        for row in rows.iter().filter(|row| known.contains(&*row.duplicate_of)) {
+            let problem = format!("`{}` is a duplicate of `{}`, which is one too", row.doc_id, row.duplicate_of);
+            findings.add(Check::Duplicate, &file.path, problem);
+        }
+    }
+    if is_whole && known.len() as u64 != manifest.counts.duplicates {
+        let (said, is) = (manifest.counts.duplicates, known.len());
+        let problem = format!("the count `duplicates` of the dataset is {said}; its rows add up to {is}");
+        findings.add(Check::Count, super::manifest::FILE, problem);
+    }
+}
+
 /// Finds chunk ids that occur more than once. Their rows are looked up only if there are any.
-fn duplicates(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
+fn not_unique(dataset: &Dataset, ids: &Ids, findings: &mut Findings) {
     let pairs = ids.chunks.windows(2).filter(|pair| pair[0][..2] == pair[1][..2]);
     let twice: BTreeSet<&[u64]> = pairs.map(|pair| &pair[0][..2]).collect();
     if twice.is_empty() {

@@ -40,6 +40,8 @@ pub enum Check {
     Vector,
     /// Edges lead from and to existing chunks and documents.
     Edge,
+    /// Duplicates are of other documents, which are no duplicates.
+    Duplicate,
     /// The list of documents that are not indexed is complete and unchanged.
     Quarantine,
     /// The card is unchanged.

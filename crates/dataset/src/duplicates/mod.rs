@@ -1,0 +1,203 @@
+//! Finds documents that have nearly the same words as another.
+//!
+//! Of alike documents, the one that comes first by its id stays, and each of the others is a duplicate of one that stays.
+//! So the result depends on the documents alone, not on their order or on how the work is divided, and no document is a
+//! duplicate only by way of a third.
+//!
+//! There are two steps. Signatures propose pairs: documents that share a band of 8 values. Then the runs of words of
+//! both are compared exactly. A document is compared with at most [`MOST`] others per band, the first by id.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chunkmill_base::error::Result;
+use chunkmill_text::similarity::{BANDS, Shingles, Signature};
+use rayon::prelude::*;
+
+/// Largest number of documents that a document is compared with because they share a band.
+const MOST: usize = 64;
+
+/// Bytes of documents whose runs of words are in memory at once, unless more of them are alike.
+const BATCH_BYTES: u64 = 64 << 20;
+
+/// Jaccard similarity from which documents count as alike.
+pub const NEAR: f64 = 0.8;
+
+/// Smallest similarity that signatures find well enough.
+pub const LEAST_NEAR: f64 = 0.7;
+
+/// What is known of a document before its words are compared: some 150 bytes.
+#[derive(Debug, Clone)]
+pub struct Sketch {
+    /// Id of the document.
+    pub doc_id: String,
+    /// Hash of the whole document.
+    pub content: u128,
+    /// Hashes of the bands of its signature; `None` if it has fewer words than a run.
+    pub bands: Option<[u64; BANDS]>,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// The document that another is a duplicate of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Duplicate {
+    /// Number of that document.
+    pub of: usize,
+    /// Share of the runs of both documents that both have.
+    pub jaccard: f64,
+    /// Share of the runs of the duplicate that the other document has.
+    pub containment: f64,
+}
+
+impl Duplicate {
+    fn same(of: usize) -> Self {
+        Self { of, jaccard: 1.0, containment: 1.0 }
+    }
+}
+
+/// Returns the hashes of the bands of a signature.
+pub fn bands(signature: &Signature) -> [u64; BANDS] {
+    std::array::from_fn(|band| {
+        let bytes: Vec<u8> = signature.band(band).iter().flat_map(|value| value.to_le_bytes()).collect();
+        let hash = blake3::hash(&bytes);
+        u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
+    })
+}
+
+/// Returns the first 16 bytes of a hash in hexadecimal.
+pub(crate) fn short(hash: &str) -> u128 {
+    hash.get(..32).and_then(|digits| u128::from_str_radix(digits, 16).ok()).unwrap_or_default()
+}
+
+/// A pair of alike documents: the later one, and what it has in common with the earlier one.
+type Pair = (usize, Duplicate);
+
+/// Finds the duplicates among documents that are sorted by id: for each document, the one that it is a duplicate of.
+/// Documents with a Jaccard similarity of at least `near` are alike. `read` returns the runs of words of some documents.
+///
+/// # Errors
+/// Those of `read`.
+pub fn find(
+    documents: &[Sketch],
+    near: f64,
+    mut read: impl FnMut(&[usize]) -> Result<Vec<Shingles>>,
+) -> Result<Vec<Option<Duplicate>>> {
+    let first = first_of_same(documents);
+    let candidates = candidates(documents, &first);
+    // Documents that the words of others decide about, together.
+    let mut groups = Groups::new(documents.len());
+    for (&later, earlier) in &candidates {
+        earlier.iter().for_each(|&earlier| groups.join(later, earlier));
+    }
+    let is_copy = |document: usize| first[document] != document && documents[document].bands.is_some();
+    (0..documents.len()).filter(|&document| is_copy(document)).for_each(|copy| groups.join(copy, first[copy]));
+    let mut alike: BTreeMap<usize, Vec<Duplicate>> = BTreeMap::new();
+    let mut copies = BTreeSet::new();
+    for batch in groups.batches(|document| documents[document].bytes) {
+        let runs = read(&batch)?;
+        let runs: HashMap<usize, Shingles> = batch.iter().copied().zip(runs).collect();
+        let compared = batch.par_iter().map(|&document| {
+            let own = &runs[&document];
+            let original = first[document];
+            if is_copy(document) && runs[&original] == *own {
+                return Ok(document);
+            }
+            let others = candidates.get(&original).into_iter().flatten().copied();
+            let others = others.chain((original != document).then_some(original));
+            let pair = |of: usize| {
+                let other = &runs[&of];
+                Duplicate { of, jaccard: own.jaccard(other), containment: own.contained_in(other) }
+            };
+            let pairs: Vec<Pair> =
+                others.map(pair).filter(|pair| pair.jaccard >= near).map(|pair| (document, pair)).collect();
+            Err(pairs)
+        });
+        for result in compared.collect::<Vec<_>>() {
+            match result {
+                Ok(copy) => drop(copies.insert(copy)),
+                Err(pairs) => pairs.into_iter().for_each(|(later, pair)| alike.entry(later).or_default().push(pair)),
+            }
+        }
+    }
+    let mut found: Vec<Option<Duplicate>> = vec![None; documents.len()];
+    for document in 0..documents.len() {
+        let original = first[document];
+        let is_same = original != document && (documents[document].bands.is_none() || copies.contains(&document));
+        let own = alike.get(if is_same { &original } else { &document }).into_iter().flatten().copied();
+        let options = own.chain(is_same.then(|| Duplicate::same(original)));
+        found[document] = options.filter(|pair| found[pair.of].is_none()).min_by_key(|pair| pair.of);
+    }
+    Ok(found)
+}
+
+/// Returns, for each document, the first one with the same signature or, without one, the same content.
+fn first_of_same(documents: &[Sketch]) -> Vec<usize> {
+    let mut known = HashMap::new();
+    let key = |sketch: &Sketch| (sketch.bands, if sketch.bands.is_some() { 0 } else { sketch.content });
+    documents.iter().enumerate().map(|(number, sketch)| *known.entry(key(sketch)).or_insert(number)).collect()
+}
+
+/// Returns, for each document that is the first of its kind, the earlier ones of other kinds that share a band with it.
+fn candidates(documents: &[Sketch], first: &[usize]) -> BTreeMap<usize, BTreeSet<usize>> {
+    let mut candidates: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for band in 0..BANDS {
+        let of = documents.iter().enumerate().filter(|(number, _)| first[*number] == *number);
+        let mut values: Vec<(u64, usize)> =
+            of.filter_map(|(number, sketch)| Some((sketch.bands.as_ref()?[band], number))).collect();
+        values.par_sort_unstable();
+        for shared in values.chunk_by(|a, b| a.0 == b.0) {
+            for (position, (_, later)) in shared.iter().enumerate().skip(1) {
+                let earlier = shared[..position.min(MOST)].iter().map(|(_, earlier)| *earlier);
+                candidates.entry(*later).or_default().extend(earlier);
+            }
+        }
+    }
+    candidates
+}
+
+/// Documents in groups: a forest of numbers, in which each leads to the smallest of its group.
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn new(len: usize) -> Self {
+        Self((0..len).collect())
+    }
+
+    fn root(&mut self, mut number: usize) -> usize {
+        while self.0[number] != number {
+            self.0[number] = self.0[self.0[number]];
+            number = self.0[number];
+        }
+        number
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+
+    /// Returns batches of whole groups of more than one document, each batch about as large as it may be.
+    fn batches(mut self, bytes: impl Fn(usize) -> u64) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for number in 0..self.0.len() {
+            groups.entry(self.root(number)).or_default().push(number);
+        }
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut left = 0;
+        for group in groups.into_values().filter(|group| group.len() > 1) {
+            let size: u64 = group.iter().map(|&number| bytes(number)).sum();
+            match batches.last_mut().filter(|_| size <= left) {
+                Some(batch) => batch.extend(group),
+                None => {
+                    left = BATCH_BYTES;
+                    batches.push(group);
+                }
+            }
+            left = left.saturating_sub(size);
+        }
+        batches
+    }
+}
+
+#[cfg(test)]
+mod tests;

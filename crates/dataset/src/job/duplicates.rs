@@ -1,0 +1,183 @@
+//! From the signatures of all documents to the table of duplicates.
+//!
+//! Whether a document is a duplicate depends on all others, so the table is written when all parts are there, like that of
+//! links. Signatures are in the table of documents, also in parts that were reused. The words of documents that may be
+//! alike are read from their chunks.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{Int64Type, UInt32Type};
+use chunkmill_base::error::{Error, Result};
+use chunkmill_text::similarity::{SIGNATURE, Shingles, Signature};
+use rayon::prelude::*;
+
+use crate::dataset::{self, Counts, Dataset, DuplicateRow, FileEntry, Manifest, Part, Staging, Table};
+use crate::duplicates::{self, NEAR, Sketch};
+
+/// Where the chunks of a document are.
+struct Chunks {
+    part: usize,
+    rows: Range<usize>,
+}
+
+/// The files of a part that are read.
+struct Files {
+    documents: FileEntry,
+    chunks: FileEntry,
+}
+
+/// Finds the duplicates among the documents of all parts, writes one file of duplicates per part, and adds them to
+/// `counts`.
+pub(super) fn write(
+    staging: &Staging,
+    manifest: &Manifest,
+    parts: &[Part],
+    counts: &mut Counts,
+    stop: &AtomicBool,
+) -> Result<Vec<FileEntry>> {
+    let snapshot = Dataset::uncommitted(staging.root().clone(), manifest.clone());
+    let files = parts.iter().filter_map(|part| {
+        let [documents, chunks] = [Table::Documents, Table::Chunks].map(|table| part.of(table).next().cloned());
+        Some(Files { documents: documents?, chunks: chunks? })
+    });
+    let files: Vec<Files> = files.collect();
+    let read = |(part, of): (usize, &Files)| documents(staging, &snapshot, part, &of.documents);
+    let found: Vec<Vec<(Sketch, Chunks)>> = files.par_iter().enumerate().map(read).collect::<Result<_>>()?;
+    let mut all: Vec<(Sketch, Chunks)> = found.into_iter().flatten().collect();
+    all.par_sort_unstable_by(|(a, _), (b, _)| a.doc_id.cmp(&b.doc_id));
+    let (sketches, places): (Vec<Sketch>, Vec<Chunks>) = all.into_iter().unzip();
+    let found = duplicates::find(&sketches, NEAR, |wanted| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        words(staging, &snapshot, &files, &places, wanted)
+    })?;
+    let mut rows: Vec<Vec<DuplicateRow>> = parts.iter().map(|_| Vec::new()).collect();
+    for ((sketch, place), duplicate) in sketches.iter().zip(&places).zip(found) {
+        let Some(duplicate) = duplicate else { continue };
+        counts.duplicates += 1;
+        rows[place.part].push(DuplicateRow {
+            doc_id: sketch.doc_id.clone(),
+            duplicate_of: sketches[duplicate.of].doc_id.clone(),
+            jaccard: duplicate.jaccard,
+            containment: duplicate.containment,
+        });
+    }
+    let write = |(index, rows): (usize, &Vec<DuplicateRow>)| {
+        dataset::write_duplicates(staging.workspace(), manifest, index, rows)
+    };
+    rows.iter().enumerate().map(write).collect()
+}
+
+/// Reads what is compared of the documents of a part.
+fn documents(staging: &Staging, snapshot: &Dataset, part: usize, file: &FileEntry) -> Result<Vec<(Sketch, Chunks)>> {
+    let mut found = Vec::new();
+    let mut next = 0;
+    let columns = ["doc_id", "content_hash", "bytes", "chunk_count", "signature"];
+    for batch in snapshot.read_at(staging.locate(file), file, &columns, None)? {
+        let batch = batch?;
+        let read = || {
+            let text = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
+            let int = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Int64Type>();
+            let signatures = batch.column_by_name("signature")?.as_fixed_size_list_opt()?;
+            let values = signatures.values().as_primitive_opt::<UInt32Type>()?.values();
+            Some((text("doc_id")?, text("content_hash")?, int("bytes")?, int("chunk_count")?, signatures, values))
+        };
+        let Some((ids, hashes, bytes, chunks, signatures, values)) = read() else {
+            return Err(snapshot.damaged(file, "does not have the columns of `documents`"));
+        };
+        for row in 0..batch.num_rows() {
+            let signature = || values.get(row * SIGNATURE..)?.first_chunk().copied().map(Signature);
+            let sketch = Sketch {
+                doc_id: ids.value(row).to_owned(),
+                content: duplicates::short(hashes.value(row)),
+                bands: signatures
+                    .is_valid(row)
+                    .then(signature)
+                    .flatten()
+                    .map(|signature| duplicates::bands(&signature)),
+                bytes: bytes.value(row).unsigned_abs(),
+            };
+            let count = usize::try_from(chunks.value(row)).unwrap_or_default();
+            found.push((sketch, Chunks { part, rows: next..next + count }));
+            next += count;
+        }
+    }
+    Ok(found)
+}
+
+/// Reads the words of documents from their chunks.
+fn words(
+    staging: &Staging,
+    snapshot: &Dataset,
+    files: &[Files],
+    places: &[Chunks],
+    wanted: &[usize],
+) -> Result<Vec<Shingles>> {
+    let mut of_part: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for &document in wanted {
+        of_part.entry(places[document].part).or_default().push(document);
+    }
+    let read = |(part, mut documents): (usize, Vec<usize>)| {
+        documents.sort_unstable_by_key(|&document| places[document].rows.start);
+        let file = &files[part].chunks;
+        let rows = documents.iter().map(|&document| places[document].rows.clone()).collect();
+        let columns = ["content", "prefix_len", "start_byte", "end_byte"];
+        let mut texts = documents.iter().map(|&document| (document, places[document].rows.len()));
+        let mut found = Vec::with_capacity(documents.len());
+        let mut open: Option<(usize, usize)> = None;
+        let (mut text, mut end) = (String::new(), 0);
+        for batch in snapshot.read_at(staging.locate(file), file, &columns, Some(rows))? {
+            let batch = batch?;
+            for row in 0..batch.num_rows() {
+                let own = own_text(&batch, row)
+                    .ok_or_else(|| snapshot.damaged(file, "has text that does not fit its range"))?;
+                let (document, left) = match open.take() {
+                    Some(open) => open,
+                    None => {
+                        (text, end) = (String::new(), own.range.start);
+                        texts.find(|(_, chunks)| *chunks > 0).unwrap_or_default()
+                    }
+                };
+                add(&mut text, &mut end, own.range, own.text);
+                match left {
+                    0 | 1 => found.push((document, Shingles::of(&text))),
+                    left => open = Some((document, left - 1)),
+                }
+            }
+        }
+        Ok(found)
+    };
+    let found: Vec<Vec<(usize, Shingles)>> = of_part.into_par_iter().map(read).collect::<Result<_>>()?;
+    let mut found: BTreeMap<usize, Shingles> = found.into_iter().flatten().collect();
+    Ok(wanted.iter().map(|document| found.remove(document).unwrap_or_default()).collect())
+}
+
+/// The text of a chunk that is the document's own, and where it is.
+struct OwnText<'b> {
+    range: Range<usize>,
+    text: &'b str,
+}
+
+fn own_text(batch: &RecordBatch, row: usize) -> Option<OwnText<'_>> {
+    let int = |name: &str| {
+        let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
+        usize::try_from(column.value(row)).ok()
+    };
+    let (start, end, prefix) = (int("start_byte")?, int("end_byte")?, int("prefix_len")?);
+    let content = batch.column_by_name("content")?.as_string_opt::<i32>()?.value(row);
+    let text = content.get(prefix..prefix.checked_add(end.checked_sub(start)?)?)?;
+    Some(OwnText { range: start..end, text })
+}
+
+/// Adds the text of a chunk to that of its document. Chunks that do not touch stay apart.
+pub(super) fn add(text: &mut String, end: &mut usize, range: Range<usize>, own: &str) {
+    if range.start != *end {
+        text.push('\n');
+    }
+    text.push_str(own);
+    *end = range.end;
+}
