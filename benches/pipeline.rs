@@ -13,6 +13,7 @@ use chunkmill::chunk::{Spec, chunk};
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root, discover, read};
 use chunkmill::dataset::{ChunkLines, ChunkRow, DocumentRow, FloatEncoding, Output};
 use chunkmill::document::{Admission, Document, Layer, Origin, ReadSettings};
+use chunkmill::duplicates::DropRule;
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Batcher, EmbeddingTypes, Engine, Role, load};
 use chunkmill::job::{Job, Recipe, run};
@@ -147,6 +148,7 @@ fn job(c: &mut Criterion) {
         roots: vec![root()],
         filter: filter(),
         admission: Admission::default(),
+        drop_duplicates: DropRule::None,
         spec: Spec::default(),
         output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: Some(2048),

@@ -24,6 +24,7 @@ use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter as CorpusFilter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
+use chunkmill::duplicates::DropRule;
 use chunkmill::embed::{
     Batching, Embedder, EmbeddingTypes, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
     SparseEmbedder, SparseModel, SparseVector,
@@ -196,6 +197,7 @@ fn index(folder: &Path) -> Dataset {
         roots: vec![Root::new(folder.join("docs"))],
         filter: CorpusFilter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
+        drop_duplicates: DropRule::None,
         spec: "heading-tokens".parse::<Spec>().unwrap(),
         output: Output { files: 8, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

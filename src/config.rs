@@ -20,6 +20,7 @@ use crate::chunk::{Settings, Spec};
 use crate::corpus::{DEFAULT_MAX_BYTES, Filter, InnerDocuments, Root, RowColumns};
 use crate::dataset::{FloatEncoding, MAX_FILES, Manifest, Output};
 use crate::document::{Admission, HtmlPart, ReadSettings, SecurityProfile};
+use crate::duplicates::DropRule;
 use crate::embed::model_ref::ModelRef;
 use crate::embed::{
     self, Backend, Cache, Device, Dialect, Dimensions, Embedder, EmbeddingTypes, Engine, Isa, ModelInfo, Money,
@@ -142,6 +143,9 @@ settings! {
         pub security: SecurityProfile = "PROFILE", Is("moderate"), Documents;
         /// Index blocked documents anyway, with the flag `document_blocked`.
         pub allow_blocked: bool = "BOOL", Is("false"), Documents;
+        /// Leave out duplicates: `exact`, documents with the same bytes as another, or `near=0.9`, those that share this part of all runs of five
+        /// words with another. The first by id stays; the others are quarantined.
+        pub drop_duplicates: DropRule = "RULE", Is("none"), Documents;
         /// Which part of an HTML page to read: `main`, without menus and banners, or `whole`.
         pub html: HtmlPart = "PART", Is("main"), Chunks;
         /// Read the outputs of a notebook's cells too.
@@ -422,6 +426,8 @@ pub struct Config {
     pub query_model: Option<ModelRef>,
     /// A sparse model next to it, if one was named.
     pub sparse_model: Option<ModelRef>,
+    /// Which duplicates are left out.
+    pub drop_duplicates: DropRule,
     /// The engine that runs the model, with its device and precision.
     pub backend: Backend,
     /// The service that has the model, if one was named.
@@ -684,6 +690,7 @@ impl Options {
                 },
                 memory: self.run.memory,
             },
+            drop_duplicates: self.corpus.drop_duplicates.unwrap_or_default(),
             unused: spec.unused(&self.chunking),
             adjusted: adjusted(&spec, &self.chunking),
             spec,
@@ -925,6 +932,7 @@ impl Config {
             roots,
             filter: self.filter,
             admission: self.admission,
+            drop_duplicates: self.drop_duplicates,
             spec: self.spec,
             output: self.output,
             batch_tokens: self.batch_tokens,

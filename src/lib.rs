@@ -71,7 +71,7 @@ pub use chunkmill_base::{error, safely, setting, value};
 #[doc(hidden)] // For the Python module.
 pub use chunkmill_dataset::each_column_of_chunks;
 #[doc(inline)]
-pub use chunkmill_dataset::{corpus, dataset, job, links, storage};
+pub use chunkmill_dataset::{corpus, dataset, duplicates, job, links, storage};
 #[doc(inline)]
 pub use chunkmill_embed as embed;
 #[doc(inline)]
@@ -81,7 +81,7 @@ pub use chunkmill_read as read;
 #[doc(inline)]
 pub use chunkmill_search::{answer, search};
 #[doc(inline)]
-pub use chunkmill_text::{chunk, document, tokens};
+pub use chunkmill_text::{chunk, document, similarity, tokens};
 
 pub mod config;
 

@@ -110,6 +110,9 @@ impl Ready {
     }
 }
 
+/// The code of documents that are left out because they are duplicates.
+const DUPLICATE: &str = "duplicate";
+
 /// Prints the result of a job, unless `quiet`, and returns the exit code.
 pub(super) fn print_report(report: &Report, out: &str, json: bool, quiet: bool) -> anyhow::Result<u8> {
     if json {
@@ -117,7 +120,9 @@ pub(super) fn print_report(report: &Report, out: &str, json: bool, quiet: bool) 
     } else if !quiet {
         print_prose(describe(report, out))?;
     }
-    Ok(if report.quarantined.is_empty() { exit::DONE } else { exit::QUARANTINED })
+    // Duplicates were left out on request.
+    let is_done = report.quarantined.iter().all(|document| document.code == DUPLICATE);
+    Ok(if is_done { exit::DONE } else { exit::QUARANTINED })
 }
 
 /// Installs a handler for Ctrl-C: the first one asks the job to stop cleanly, the second one ends the process.
@@ -344,11 +349,19 @@ fn describe(report: &Report, out: &str) -> String {
             tracing::info!("the front matter of {id} is not valid");
         }
     }
-    for document in report.quarantined.iter().take(10) {
+    if counts.duplicates > 0 {
+        let alike = count(counts.duplicates, "near-duplicate");
+        lines.push(format!("  alike      {alike} (`chunkmill stats --duplicates` lists them)"));
+    }
+    let (dropped, quarantined): (Vec<_>, Vec<_>) = report.quarantined.iter().partition(|row| row.code == DUPLICATE);
+    if !dropped.is_empty() {
+        lines.push(format!("  dropped    {}, see {out}/quarantine.jsonl", count(dropped.len(), "duplicate")));
+    }
+    for document in quarantined.iter().take(10) {
         lines.push(format!("  quarantine {}: {}", document.doc_id, document.reason));
     }
-    if report.quarantined.len() > 10 {
-        lines.push(format!("  quarantine … {} in all, see {out}/quarantine.jsonl", report.quarantined.len()));
+    if quarantined.len() > 10 {
+        lines.push(format!("  quarantine … {} in all, see {out}/quarantine.jsonl", quarantined.len()));
     }
     lines.join("\n")
 }

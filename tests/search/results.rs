@@ -10,6 +10,7 @@ use chunkmill::chunk::Spec;
 use chunkmill::corpus::{self, DEFAULT_MAX_BYTES, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Output};
 use chunkmill::document::Admission;
+use chunkmill::duplicates::DropRule;
 use chunkmill::embed::{
     Batching, Embedder, EmbeddingTypes, EncodedText, Engine, ModelInfo, ModelInput, Parallel, Precision, Reads, Role,
 };
@@ -97,6 +98,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         roots: roots.iter().map(root).collect(),
         filter: corpus::Filter::new(&["**/*.{md,txt,yaml}".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
+        drop_duplicates: DropRule::None,
         spec: spec.parse::<Spec>().unwrap(),
         output: Output { files: 3, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

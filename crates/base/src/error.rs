@@ -383,6 +383,18 @@ pub enum Skip {
         /// Line of the signal, from 1.
         line: usize,
     },
+    /// A document that is left out because another one has the same bytes or nearly the same words.
+    #[error(
+        "{} {of}{}",
+        if jaccard.is_some() { "has nearly the words of" } else { "has the same bytes as" },
+        jaccard.map(|jaccard| format!(": {:.1} % of their runs of words are the same", (1000.0 * jaccard).floor() / 10.0)).unwrap_or_default()
+    )]
+    Duplicate {
+        /// Id of the other document.
+        of: String,
+        /// Share of the runs of words of both that both have; `None` if their bytes are the same.
+        jaccard: Option<f64>,
+    },
     /// A file in a format that is not text.
     #[error("is {format}; convert it to Markdown or text first, for example with {}", CONVERTERS)]
     Format {
@@ -416,6 +428,7 @@ impl Skip {
             Self::Growth { .. } => "growth",
             Self::Limit { .. } => "limit",
             Self::Refused { .. } => "refused",
+            Self::Duplicate { .. } => "duplicate",
         }
     }
 }

@@ -1,14 +1,16 @@
 //! `chunkmill stats`: what is in a dataset.
 
 use arrow::array::AsArray;
+use arrow::datatypes::Float64Type;
 use serde::Serialize;
 
 use crate::chunk::{Context, Pooling, Spec};
 use crate::cli::job::{links, size};
 use crate::cli::output::{print, print_json, print_prose};
-use crate::dataset::{Counts, Dataset, EdgeCount, EdgeKinds, Manifest, Table};
+use crate::dataset::{Counts, Dataset, EdgeCount, EdgeKinds, FileEntry, Manifest, Table};
 use crate::embed::SparseModel;
 use crate::error::{Error, Result, exit};
+use crate::job::{RepeatedParagraph, boilerplate};
 use crate::storage::Location;
 use crate::value::count;
 
@@ -19,6 +21,12 @@ pub(crate) struct Args {
     /// Also list the links that lead nowhere
     #[arg(long)]
     links: bool,
+    /// Also list the documents that have nearly the words of another
+    #[arg(long)]
+    duplicates: bool,
+    /// Also list the paragraphs that stand in at least this many documents
+    #[arg(long, value_name = "N")]
+    boilerplate: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -44,6 +52,49 @@ struct Stats<'a> {
     tool_version: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     lost_links: Option<Vec<LostLink>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near_duplicates: Option<Vec<NearDuplicate>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boilerplate: Option<Vec<RepeatedParagraph>>,
+}
+
+/// A document that has nearly the words of another.
+#[derive(Serialize)]
+struct NearDuplicate {
+    doc_id: String,
+    duplicate_of: String,
+    jaccard: f64,
+    containment: f64,
+}
+
+/// Returns the documents of a dataset that have nearly the words of another.
+fn near_duplicates(dataset: &Dataset) -> Result<Vec<NearDuplicate>> {
+    let mut found = Vec::new();
+    for file in dataset.files(Table::Duplicates) {
+        for batch in dataset.read(file, &["doc_id", "duplicate_of", "jaccard", "containment"], None)? {
+            let batch = batch?;
+            let text = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
+            let share = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<Float64Type>();
+            let columns = || Some((text("doc_id")?, text("duplicate_of")?, share("jaccard")?, share("containment")?));
+            let (ids, originals, jaccard, containment) = columns().ok_or_else(|| lacks_columns(dataset, file))?;
+            found.extend((0..batch.num_rows()).map(|row| NearDuplicate {
+                doc_id: ids.value(row).to_owned(),
+                duplicate_of: originals.value(row).to_owned(),
+                jaccard: jaccard.value(row),
+                containment: containment.value(row),
+            }));
+        }
+    }
+    found.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
+    Ok(found)
+}
+
+fn lacks_columns(dataset: &Dataset, file: &FileEntry) -> Error {
+    Error::Dataset {
+        path: dataset.root().join(&file.path),
+        problem: format!("does not have the columns of `{}`", file.table),
+        help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
+    }
 }
 
 /// A link that leads nowhere.
@@ -60,11 +111,7 @@ fn lost_links(dataset: &Dataset) -> Result<Vec<LostLink>> {
     for file in dataset.files(Table::Edges) {
         for batch in dataset.read(file, &["resolved", "from_doc", "kind", "target"], None)? {
             let batch = batch?;
-            let damaged = || Error::Dataset {
-                path: dataset.root().join(&file.path),
-                problem: "does not have the columns of `edges`".to_owned(),
-                help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
-            };
+            let damaged = || lacks_columns(dataset, file);
             let column = |name: &str| batch.column_by_name(name).ok_or_else(damaged);
             let texts = |name: &str| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
             let resolved = column("resolved")?.as_boolean_opt().ok_or_else(damaged)?;
@@ -98,6 +145,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         format_version: manifest.format_version,
         tool_version: &manifest.tool_version,
         lost_links: args.links.then(|| lost_links(&dataset)).transpose()?,
+        near_duplicates: args.duplicates.then(|| near_duplicates(&dataset)).transpose()?,
+        boilerplate: args.boilerplate.map(|least| boilerplate(&dataset, least)).transpose()?,
     };
     if args.json {
         print_json(&stats)?;
@@ -143,6 +192,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     ))?;
     for LostLink { from_doc, kind, target } in stats.lost_links.iter().flatten() {
         print(format_args!("  leads nowhere  {from_doc}  {kind}  {target}"))?;
+    }
+    for NearDuplicate { doc_id, duplicate_of, jaccard, .. } in stats.near_duplicates.iter().flatten() {
+        print(format_args!("  near-duplicate  {jaccard:.2}  {doc_id}  of {duplicate_of}"))?;
+    }
+    for RepeatedParagraph { documents, text, .. } in stats.boilerplate.iter().flatten() {
+        print(format_args!("  stands in {documents} documents  {text}"))?;
     }
     Ok(exit::DONE)
 }

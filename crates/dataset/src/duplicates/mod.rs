@@ -7,11 +7,15 @@
 //! There are two steps. Signatures propose pairs: documents that share a band of 8 values. Then the runs of words of
 //! both are compared exactly. A document is compared with at most [`MOST`] others per band, the first by id.
 
+mod rule;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chunkmill_base::error::Result;
 use chunkmill_text::similarity::{BANDS, Shingles, Signature};
 use rayon::prelude::*;
+
+pub use rule::DropRule;
 
 /// Largest number of documents that a document is compared with because they share a band.
 const MOST: usize = 64;

@@ -8,6 +8,7 @@ use chunkmill_text::document::Admission;
 
 use crate::corpus::{Filter, Root};
 use crate::dataset::Output;
+use crate::duplicates::DropRule;
 
 /// The corpus to index, and the settings to use.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Job {
     pub filter: Filter,
     /// Rules for admitting documents.
     pub admission: Admission,
+    /// Which duplicates are left out.
+    pub drop_duplicates: DropRule,
     /// Chunk settings.
     pub spec: Spec,
     /// Layout of the dataset.

@@ -20,8 +20,10 @@
 //! | `verify` | reads every file once, on all cores | 16 bytes per document, 24 per chunk | 24 GB for a billion chunks |
 //! | search | reads the positions and headings of all chunks, and all vectors | 50 bytes per chunk, and 4 per value of its vector | for more, use a vector database |
 
+mod boilerplate;
 mod build;
 mod changes;
+mod dropped;
 mod duplicates;
 mod edges;
 mod estimate;
@@ -45,6 +47,7 @@ mod shards;
 mod table;
 mod tally;
 
+pub use boilerplate::{RepeatedParagraph, boilerplate};
 pub use changes::DocumentChanges;
 pub use estimate::{Estimate, ServiceWork};
 pub use event::{Event, Watcher};

@@ -122,12 +122,17 @@ impl Cut<'_> {
 
     /// Adds the signature of the text of all chunks to the row of the document.
     pub(super) fn signed(mut self) -> Self {
+        self.row.signature = Signature::of(&self.shingles()).map(Box::new);
+        self
+    }
+
+    /// Returns the runs of words of the text of all chunks.
+    pub(super) fn shingles(&self) -> Shingles {
         let (mut text, mut end) = (String::new(), self.chunks.first().map_or(0, |chunk| chunk.range.start));
         for Chunk { range, .. } in &self.chunks {
             duplicates::add(&mut text, &mut end, range.clone(), &self.document.text[range.clone()]);
         }
-        self.row.signature = Signature::of(&Shingles::of(&text)).map(Box::new);
-        self
+        Shingles::of(&text)
     }
 
     /// Returns the document as quarantined, because a service refused a text of it.

@@ -14,7 +14,7 @@ use super::job::Job;
 use super::leaving::leaving;
 use super::report::Report;
 use super::reuse::Earlier;
-use super::{inputs, parts, publish};
+use super::{dropped, inputs, parts, publish};
 use crate::corpus;
 use crate::dataset::{Counts, Dataset, Manifest, Part, Staging};
 use crate::storage::Location;
@@ -42,6 +42,7 @@ pub fn run(
     let earlier = Dataset::find(out).or_else(|error| if job.fresh { Ok(None) } else { Err(error) })?;
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
     let deleted = leaving(job, out, earlier.as_ref(), &parts)?;
+    dropped::drop_duplicates(job, sizer, &mut parts, stop)?;
     watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
 

@@ -26,7 +26,7 @@ use super::leaving::leaving;
 use super::parts::{self, PartWork};
 use super::report::{Report, SparseWork};
 use super::reuse::Earlier;
-use super::{inputs, publish};
+use super::{dropped, inputs, publish};
 
 use crate::corpus::{OtherFiles, Source};
 use crate::dataset::{
@@ -54,6 +54,9 @@ pub struct Plan {
     /// Files below the roots that the globs do not take.
     #[serde(default)]
     pub other_files: OtherFiles,
+    /// Documents that are left out because they are duplicates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<QuarantineRow>,
 }
 
 /// A part of a plan.
@@ -191,11 +194,11 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
-    let Work { manifest, base, documents, mut parts, to_embed, other_files } = work(job, out, embedder, stop)?;
+    let Work { manifest, base, documents, mut parts, to_embed, other_files, dropped } = work(job, out, embedder, stop)?;
     share_out(&mut parts, shards);
     let estimate = estimate(job, embedder, &to_embed, stop)?;
     let deny_truncation = job.deny_truncation;
-    Ok(Plan { documents, estimate, shards, parts, manifest, base, deny_truncation, other_files })
+    Ok(Plan { documents, estimate, shards, parts, manifest, base, deny_truncation, other_files, dropped })
 }
 
 /// The work of a run.
@@ -207,6 +210,7 @@ pub(super) struct Work {
     /// Documents whose chunks have no vectors in the dataset.
     pub(super) to_embed: Vec<Source>,
     other_files: OtherFiles,
+    dropped: Vec<QuarantineRow>,
 }
 
 /// Finds the work of a run. Writes nothing.
@@ -216,6 +220,8 @@ pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &At
     let dataset = Dataset::find(out)?;
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(dataset.as_ref()))?;
     let deleted = leaving(job, out, dataset.as_ref(), &parts)?;
+    let sizer = job.spec.sizer(Some(embedder.counter()))?;
+    let dropped = dropped::drop_duplicates(job, sizer, &mut parts, stop)?;
     let recipe = inputs::InputRecipe::new(job, embedder.info());
     let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
     let mut comparison = Comparison::new(dataset.as_ref(), parts.len(), deleted);
@@ -238,7 +244,7 @@ pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &At
     }
     let base = dataset.as_ref().map(Dataset::id);
     let documents = comparison.finish(None);
-    Ok(Work { manifest, base, documents, parts: planned, to_embed, other_files })
+    Ok(Work { manifest, base, documents, parts: planned, to_embed, other_files, dropped })
 }
 
 /// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.
@@ -347,6 +353,7 @@ fn make_shard(
     if all.len() != plan.parts.len() {
         return Err(wrong("is for a different number of files", "make a new plan"));
     }
+    dropped::leave_out(&mut all, &plan.dropped);
     let mut work: Vec<(usize, PartWork)> = Vec::new();
     for (index, planned) in plan.shard(shard) {
         let mut part = std::mem::take(&mut all[index]);

@@ -250,7 +250,16 @@ fn part(root: &Location, manifest: &Manifest, sources: Option<&HashMap<String, S
         count(&format!("part {index}"), said.into_iter(), &sums, &mut findings);
     }
     let documents = facts.unwrap_or_default().iter().map(|fact| fact.id).collect();
-    PartResult { findings, sums, keys, documents, outlined, read, edges: edges.cloned(), duplicates: duplicates.cloned() }
+    PartResult {
+        findings,
+        sums,
+        keys,
+        documents,
+        outlined,
+        read,
+        edges: edges.cloned(),
+        duplicates: duplicates.cloned(),
+    }
 }
 
 /// Returns the totals of documents and chunks, by name.

@@ -1,0 +1,90 @@
+//! Documents that a run leaves out because they are duplicates of others. They are found before anything is embedded, so
+//! all documents are cut once more than without.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chunkmill_base::error::{Error, Result, Skip};
+use chunkmill_text::tokens::Sizer;
+use rayon::prelude::*;
+
+use super::job::Job;
+use super::parts::PartWork;
+use super::prepare::{Cut, Recipe};
+use crate::corpus::{self, FetchedDocument, QuarantinedDocument, Source};
+use crate::dataset::QuarantineRow;
+use crate::duplicates::{self, DropRule, Sketch};
+
+/// Bytes of documents that are cut at a time.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// Leaves out the documents of these parts that are duplicates by the job's rule, and returns why. Only a document that is
+/// indexed can be the one that stays.
+pub(super) fn drop_duplicates(
+    job: &Job,
+    sizer: Sizer<'_>,
+    parts: &mut [PartWork],
+    stop: &AtomicBool,
+) -> Result<Vec<QuarantineRow>> {
+    if job.drop_duplicates == DropRule::None {
+        return Ok(Vec::new());
+    }
+    let near = job.drop_duplicates.near();
+    let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
+    let mut sources: Vec<Source> = parts.iter().flat_map(|part| part.sources.iter().cloned()).collect();
+    sources.par_sort_unstable_by(|a, b| a.origin.doc_id.cmp(&b.origin.doc_id));
+    let sketch = |cut: &Cut<'_>| Sketch {
+        doc_id: cut.row.doc_id.to_string(),
+        content: duplicates::short(&cut.row.content_hash),
+        bands: cut.row.signature.as_ref().filter(|_| near.is_some()).map(|signature| duplicates::bands(signature)),
+        bytes: cut.row.bytes.unsigned_abs(),
+    };
+    let read = |cut: Cut<'_>| (sketch(&cut), cut.row.content_hash.clone());
+    let sketches = cut_all(&recipe, &sources, stop, |cut| read(if near.is_some() { cut.signed() } else { cut }))?;
+    // Documents that are not indexed for another reason.
+    let indexed = sources.into_iter().zip(sketches).filter_map(|(source, sketch)| Some((source, sketch?)));
+    let (sources, sketches): (Vec<Source>, Vec<(Sketch, String)>) = indexed.unzip();
+    let (sketches, hashes): (Vec<Sketch>, Vec<String>) = sketches.into_iter().unzip();
+    let found = duplicates::find(&sketches, near.unwrap_or(1.0), |wanted| {
+        let wanted: Vec<Source> = wanted.iter().map(|&document| sources[document].clone()).collect();
+        let words = cut_all(&recipe, &wanted, stop, |cut| cut.shingles())?;
+        Ok(words.into_iter().map(Option::unwrap_or_default).collect())
+    })?;
+    let rows = sources.into_iter().zip(hashes).zip(found).filter_map(|((source, hash), duplicate)| {
+        let duplicate = duplicate?;
+        let of = sketches[duplicate.of].doc_id.clone();
+        let reason = Skip::Duplicate { of, jaccard: near.map(|_| duplicate.jaccard) };
+        Some(QuarantineRow::from(&QuarantinedDocument::of(source.origin, reason, Some(hash))))
+    });
+    let rows: Vec<QuarantineRow> = rows.collect();
+    leave_out(parts, &rows);
+    Ok(rows)
+}
+
+/// Moves documents from those to read to those that are not read.
+pub(super) fn leave_out(parts: &mut [PartWork], rows: &[QuarantineRow]) {
+    let rows: BTreeMap<&str, &QuarantineRow> = rows.iter().map(|row| (row.doc_id.as_str(), row)).collect();
+    for part in parts {
+        let dropped = part.sources.iter().filter_map(|source| rows.get(&*source.origin.doc_id).copied().cloned());
+        part.passed_over.extend(dropped);
+        part.sources.retain(|source| !rows.contains_key(&*source.origin.doc_id));
+    }
+}
+
+/// Cuts documents and returns what `take` makes of each; `None` for one that is not indexed.
+fn cut_all<'r, T: Send>(
+    recipe: &Recipe<'r>,
+    sources: &[Source],
+    stop: &AtomicBool,
+    take: impl Fn(Cut<'r>) -> T + Sync,
+) -> Result<Vec<Option<T>>> {
+    let mut all = Vec::with_capacity(sources.len());
+    for block in corpus::blocks(sources, BLOCK_BYTES) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let cut = |source: FetchedDocument| Ok(recipe.cut(source)?.ok().map(&take));
+        all.extend(corpus::fetch(block)?.into_par_iter().map(cut).collect::<Result<Vec<_>>>()?);
+    }
+    Ok(all)
+}
