@@ -20,8 +20,12 @@ fn chunk_prints_the_columns_of_the_table_without_the_vector() {
     let lines = json_lines(&out);
     assert_eq!(lines.len(), 3);
     let schema = chunks_schema(&Representation::all(1, EmbeddingTypes::default()), false);
-    let columns: Vec<&str> =
-        schema.fields().iter().map(|field| field.name().as_str()).filter(|name| *name != "embedding").collect();
+    let columns: Vec<&str> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().as_str())
+        .filter(|name| !["row_hash", "embedding"].contains(name))
+        .collect();
     // serde_json's map is sorted, so the order of the columns is taken from the line itself.
     let line = out.lines().next().unwrap();
     let places: Vec<usize> = columns.iter().map(|name| line.find(&format!("\"{name}\":")).unwrap()).collect();

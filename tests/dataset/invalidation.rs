@@ -26,7 +26,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 97] = [
+const CHANGES: [(&str, &str, &str); 98] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -37,6 +37,7 @@ const CHANGES: [(&str, &str, &str); 97] = [
     ("[corpus] max_file_size", "", "1000"),
     ("[corpus] security", "", "'strict'"),
     ("[corpus] allow_blocked", "[corpus]\nsecurity = 'strict'", "true"),
+    ("[corpus] drop_duplicates", "", "'near=0.9'"),
     ("[corpus] html", "", "'whole'"),
     ("[corpus] notebook_outputs", "", "true"),
     ("[corpus] text_growth", "", "100"),

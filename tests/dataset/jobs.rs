@@ -13,6 +13,7 @@ use chunkmill::chunk::Spec;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter, Root};
 use chunkmill::dataset::{Dataset, FloatEncoding, Manifest, Output, Table, read_outlines};
 use chunkmill::document::Admission;
+use chunkmill::duplicates::DropRule;
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{Embedder, EmbeddingTypes, Engine, load};
 use chunkmill::error::Result;
@@ -71,6 +72,7 @@ pub fn job(roots: &[&Path]) -> Job {
         roots: roots.iter().map(|root| Root::new(*root)).collect(),
         filter: Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
+        drop_duplicates: DropRule::None,
         spec: "header unit=tokens min=50 max=400 overlap=0".parse::<Spec>().unwrap(),
         output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

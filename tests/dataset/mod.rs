@@ -5,9 +5,11 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `attachments` | Are files that are attached to mails documents on request? |
+//! | `changes` | What does a copy of a dataset have to write and to delete? |
 //! | `corpus` | Which documents are found, and how are their bytes read? |
 //! | `crash` | Does a run that is killed resume? |
 //! | `damaged_files` | Is every damaged file detected? |
+//! | `duplicates` | Are documents with nearly the same words found, and left out on request? |
 //! | `every_format` | Does each promise hold whatever a document was read from? |
 //! | `failing_disk` | Does a dataset survive a disk that is full or breaks? |
 //! | `gc` | Does `gc` remove what no manifest names, and nothing else? |
@@ -29,9 +31,11 @@
 //! | `verify` | Does `verify` find and name all that is wrong? |
 
 mod attachments;
+mod changes;
 mod corpus;
 mod crash;
 mod damaged_files;
+mod duplicates;
 mod every_format;
 mod failing_disk;
 mod format_versions;

@@ -54,10 +54,11 @@ impl Bucket {
         }
     }
 
-    /// Returns everything below a prefix.
+    /// Returns all files below a prefix, without those that say how a dataset came about.
     fn entries(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         let below = self.at(prefix);
-        let found = below.storage().files_below(below.path()).unwrap();
+        let mut found = below.storage().files_below(below.path()).unwrap();
+        found.retain(|entry| !entry.path.parent().is_some_and(|folder| folder.ends_with(".changes")));
         let name = |path: &Path| path.strip_prefix(below.path()).unwrap().to_str().unwrap().to_owned();
         found.iter().map(|entry| (name(&entry.path), below.storage().read(&entry.path).unwrap())).collect()
     }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use arrow::array::AsArray;
 use chunkmill::corpus::{DEFAULT_MAX_BYTES, Filter};
-use chunkmill::dataset::{Dataset, Table};
+use chunkmill::dataset::{ChangeKind, Changes, Dataset, Table};
+use chunkmill::duplicates::DropRule;
 use chunkmill::error::Error;
 use chunkmill::job::{self, Job};
 use serde_json::Value;
@@ -127,6 +128,46 @@ fn documents(out: &Path) -> Documents {
     found
 }
 
+/// A snapshot's id and, for each chunk, the hash of its row: all that a copy elsewhere needs to know.
+type Copy = (String, BTreeMap<String, String>);
+
+fn copy_of(out: &Path) -> Copy {
+    let dataset = Dataset::open(out).unwrap();
+    let mut rows = BTreeMap::new();
+    for file in dataset.files(Table::Chunks) {
+        for batch in dataset.read_texts(file, ["chunk_id", "row_hash"]).unwrap() {
+            let [ids, hashes] = batch.unwrap();
+            rows.extend(ids.iter().flatten().map(str::to_owned).zip(hashes.iter().flatten().map(str::to_owned)));
+        }
+    }
+    (dataset.id(), rows)
+}
+
+/// Brings a copy up to date by the changes since its snapshot. Fails if it is not the dataset then.
+fn follows((snapshot, rows): &Copy, out: &Path) -> Result<(), String> {
+    let dataset = Dataset::open(out).unwrap();
+    let changes = Changes::since(&dataset, snapshot).map_err(|error| error.to_string())?;
+    let mut rows = rows.clone();
+    for change in &changes.rows {
+        let before = rows.get(&change.chunk_id);
+        let is_right = match change.change {
+            ChangeKind::Added => before.is_none(),
+            ChangeKind::Removed => before == Some(&change.row_hash),
+            ChangeKind::Changed => before.is_some_and(|before| *before != change.row_hash),
+            ChangeKind::Moved => before != Some(&change.row_hash) && change.moved_from.is_some(),
+        };
+        if !is_right {
+            return Err(format!("since {snapshot}: {change:?}, but before {before:?}"));
+        }
+        match change.change {
+            ChangeKind::Removed => rows.remove(&change.chunk_id),
+            _ => rows.insert(change.chunk_id.clone(), change.row_hash.clone()),
+        };
+    }
+    let is_same = rows == copy_of(out).1;
+    if is_same { Ok(()) } else { Err(format!("the changes since {snapshot} do not lead to the dataset")) }
+}
+
 impl History {
     fn new(seed: u64) -> Self {
         let home = memory();
@@ -196,11 +237,16 @@ impl History {
                 format!("{} and {} are asked for", self.job.spec, self.job.output.embedding_type)
             }
             _ => {
+                self.job.drop_duplicates =
+                    [DropRule::None, DropRule::Exact, DropRule::Near(900)][self.numbers.below(3)];
                 self.job.output.files = 1 + self.numbers.below(3);
                 self.include = self.numbers.below(3);
                 let include = [&[][..], &["**/*.md".to_owned()], &["**/*.txt".to_owned(), "always.md".to_owned()]];
                 self.job.filter = Filter::new(include[self.include], &[], true, DEFAULT_MAX_BYTES).unwrap();
-                format!("{} files and include {:?} are asked for", self.job.output.files, include[self.include])
+                format!(
+                    "{} files, include {:?} and duplicates {} are asked for",
+                    self.job.output.files, include[self.include], self.job.drop_duplicates
+                )
             }
         }
     }
@@ -220,6 +266,7 @@ impl History {
         let unsynced = unsynced(&out);
         run_job(&self.job, &unsynced).unwrap();
         let mut happened = Vec::new();
+        let mut copies = vec![copy_of(&out)];
         for step in 1..=3 {
             let (before, known) = (self.job.clone(), documents(&out));
             for _ in 0..=self.numbers.below(4) {
@@ -243,6 +290,10 @@ impl History {
                 return Err(format!("{happened:#?}: {problem}"));
             }
             fs::remove_dir_all(&fresh).unwrap();
+            copies.push(copy_of(&out));
+            for copy in &copies {
+                follows(copy, &out).map_err(|problem| format!("{happened:#?}: {problem}"))?;
+            }
             let now = documents(&out);
             let unchanged = now.iter().filter(|(id, (hash, _))| known.get(*id).is_some_and(|(old, _)| old == hash));
             let unchanged = unchanged.map(|(_, (_, chunks))| chunks).sum::<u64>();

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, Int8Array, ListArray, ListBuilder, StringBuilder,
-    StructArray, UInt8Array, UInt32Array,
+    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, Float64Array, Int8Array, ListArray, ListBuilder,
+    RecordBatch, StringBuilder, StructArray, UInt8Array, UInt32Array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
@@ -635,6 +635,61 @@ fn vectors_without_length_1_are_found() {
             "data/chunks/",
             Check::Vector,
             "it has the flag zero_vector, but its vector is not zero",
+        ),
+    ]);
+}
+
+#[test]
+fn duplicates_that_are_none_are_found() {
+    assert_found_and_mended(&[
+        (
+            "a duplicate is of nothing",
+            |v| v.set("duplicates", "duplicate_of", 0, "bad.md"),
+            "data/duplicates/",
+            Check::Duplicate,
+            "`bad.md` is not in the table documents",
+        ),
+        (
+            "a duplicate is of itself",
+            |v| v.set("duplicates", "duplicate_of", 0, "zoo.html"),
+            "data/duplicates/",
+            Check::Duplicate,
+            "which is one too",
+        ),
+        (
+            "a duplicate is of a later document",
+            |v| v.set("duplicates", "doc_id", 0, "big.md"),
+            "data/duplicates/",
+            Check::Duplicate,
+            "does not come before it",
+        ),
+        (
+            "a duplicate is not alike",
+            |v| {
+                v.rewrite("duplicates", |batch| {
+                    let place = batch.schema().index_of("jaccard").unwrap();
+                    let mut columns = batch.columns().to_vec();
+                    columns[place] = Arc::new(Float64Array::from(vec![0.5; batch.num_rows()]));
+                    RecordBatch::try_new(batch.schema(), columns).unwrap()
+                })
+            },
+            "data/duplicates/",
+            Check::Duplicate,
+            "has shares that cannot be",
+        ),
+        (
+            "a duplicate is missing",
+            |v| v.rewrite("duplicates", |batch| batch.slice(0, 0)),
+            "manifest.json",
+            Check::Count,
+            "the count `duplicates` of the dataset is",
+        ),
+        (
+            "the hash of a row is wrong",
+            |v| v.set("chunks", "row_hash", 0, "00000000000000000000000000000000"),
+            "data/chunks/",
+            Check::Content,
+            "row_hash is not the hash of its other columns",
         ),
     ]);
 }

@@ -12,7 +12,7 @@
 //!
 //! Chunks of one document that touch or follow each other become one passage, in document order. A chunk's prefix
 //! (repeated headings, overlap) is left out, so no byte of a document appears twice. A text that several documents
-//! share appears only once. The heading path of a passage is in the line above it, without the heading that the
+//! have, in the same or nearly the same words, appears only once. The heading path of a passage is in the line above it, without the heading that the
 //! passage starts with. Documents are in the order of their best chunks, and the passages of a document are in
 //! document order. The budget covers the whole text that the reader gets, including labels, in tokens of the
 //! dataset's encoding.
@@ -23,6 +23,7 @@ use std::collections::{HashMap, HashSet};
 use chunkmill_base::error::Result;
 use chunkmill_text::chunk::sentence_starts;
 use chunkmill_text::document::{line, without_data_urls};
+use chunkmill_text::similarity::Shingles;
 use chunkmill_text::tokens::TokenCounter;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub struct Context {
     pub budget: usize,
     /// Exact number of tokens in `text`, in the dataset's encoding.
     pub tokens: usize,
-    /// Number of hits that did not fit, are unlikely to hold evidence, or have the same text as a hit in another document.
+    /// Number of hits that did not fit, are unlikely to hold evidence, or have nearly the same text as a hit in another document.
     pub left_out: usize,
     /// Largest chance of a hit that it holds evidence, if the scores are weighted sums.
     pub chance: Option<f64>,
@@ -135,7 +136,7 @@ impl<'s> Piece<'s> {
             Side::Start => (place.start_byte, place.start_line) = (place.start_byte + at as u64, line),
             Side::End => (place.end_byte, place.end_line) = (place.start_byte + at as u64, line),
         }
-        let text = Cow::Owned(Text { own: own.to_owned(), ..*self.text });
+        let text = Cow::Owned(Text { own: own.to_owned(), ..(*self.text).clone() });
         Self { place, text, cut: Some(cut), ..*self }
     }
 }
@@ -145,7 +146,8 @@ impl Text {
         let own = place.source(content).to_owned();
         let label = format!("[0] {}  {}\n", place.citation(), path_above(place.header_path, &own));
         let tokens = [counter.count(&without_data_urls(&own))?, counter.count(&label)?];
-        Ok(Self { hash: blake3::hash(own.as_bytes()), own, tokens })
+        let (hash, shingles) = (blake3::hash(own.as_bytes()), Shingles::of(&own));
+        Ok(Self { own, shingles, hash, tokens })
     }
 }
 
@@ -211,25 +213,36 @@ impl Searcher {
     }
 
     /// Returns the hits with their texts, without blank texts and texts that an earlier hit has in another
-    /// document.
+    /// document, in the same or nearly the same words.
     fn pieces(&self, found: &[FoundChunk]) -> Result<Vec<Piece<'_>>> {
         let rows: Vec<u32> = found.iter().map(|found| found.row).collect();
         let texts: Vec<Cow<'_, Text>> = match self.texts.get() {
             Some(texts) => rows.iter().map(|&row| Cow::Borrowed(&texts[row as usize])).collect(),
             None => self.read_texts(&rows)?.into_iter().map(Cow::Owned).collect(),
         };
-        let mut pieces = Vec::new();
-        let mut known = HashMap::new();
+        let mut pieces: Vec<Piece<'_>> = Vec::new();
         for (rank, (found, text)) in (1..).zip(found.iter().zip(texts)) {
             let place = self.place(found.row);
             // A text that is repeated within one document is kept; one that repeats another document is left out.
-            let first = known.entry(text.hash).or_insert(&place.document.doc_id);
-            if !text.own.trim().is_empty() && **first == place.document.doc_id {
+            let mut others = pieces.iter().filter(|piece| piece.place.document.doc_id != place.document.doc_id);
+            if !text.own.trim().is_empty() && !others.any(|other| is_alike(&text, &other.text)) {
                 pieces.push(Piece { rank, score: found.score, chance: found.chance, place, text, cut: None });
             }
         }
         Ok(pieces)
     }
+}
+
+/// Jaccard similarity of runs of words from which texts of two documents count as one: that of the table of duplicates.
+const ALIKE: f64 = 0.8;
+
+/// Returns whether two texts have the same bytes or nearly the same words.
+fn is_alike(a: &Text, b: &Text) -> bool {
+    let (least, most) = (a.shingles.len().min(b.shingles.len()), a.shingles.len().max(b.shingles.len()));
+    // The similarity is at most the ratio of their numbers.
+    #[expect(clippy::cast_precision_loss, reason = "a text has far fewer than 2^52 words")]
+    let may_be = least as f64 >= ALIKE * most as f64;
+    a.hash == b.hash || may_be && a.shingles.jaccard(&b.shingles) >= ALIKE
 }
 
 /// Number of tokens by which the sum over the parts of a text may exceed the count of the whole.

@@ -7,6 +7,7 @@ use chunkmill_base::error::Result;
 use chunkmill_dataset::dataset::Dataset;
 use chunkmill_text::chunk::Context;
 use chunkmill_text::document::without_data_urls;
+use chunkmill_text::similarity::Shingles;
 
 use super::filter::Filter;
 use super::query::Query;
@@ -139,6 +140,8 @@ impl Searcher {
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     pub(super) own: String,
+    /// Its runs of words, by which it is compared with texts of other documents.
+    pub(super) shingles: Shingles,
     pub(super) hash: blake3::Hash,
     /// Number of tokens in its own text, and in the label of a passage that starts with it.
     pub(super) tokens: [usize; 2],
