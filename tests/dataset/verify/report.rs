@@ -4,7 +4,7 @@ use std::fs;
 
 use chunkmill::chunk::Preset;
 use chunkmill::corpus::Root;
-use chunkmill::dataset::{FORMAT_VERSION, verify};
+use chunkmill::dataset::{FORMAT_VERSION, verify, with_row_hashes};
 use serde_json::{Value, json};
 
 use super::{PAGE, SETTINGS, Victim, check, corpus, index, text, with};
@@ -48,7 +48,7 @@ fn named_collections_and_a_real_model_pass() {
         let corpus = ["verify", "out", "--corpus", "one=docs", "two=more", "external=theirs"];
         let (code, out, err) = run(home.path(), &corpus);
         assert_eq!(code, 0, "{out}{err}");
-        assert!(out.starts_with("verified: 32 files, ") && out.contains("compared with the corpus"), "{out}");
+        assert!(out.starts_with("verified: 40 files, ") && out.contains("compared with the corpus"), "{out}");
         assert_eq!(out.lines().count(), 1, "{out}");
     }
 }
@@ -89,13 +89,14 @@ fn a_text_and_hash_that_both_changed_are_found_in_the_corpus() {
         let row = text(&batch, "doc_id").iter().position(|id| *id == "notes.txt").unwrap();
         let other = text(&batch, "content")[row].replace("More", "Less");
         let hash = blake3::hash(other.as_bytes()).to_hex().to_string();
-        with(&with(&batch, "content", row, &other.into()), "content_hash", row, &hash.into())
+        let changed = with(&with(&batch, "content", row, &other.into()), "content_hash", row, &hash.into());
+        with_row_hashes(&changed).unwrap()
     });
     assert_eq!(check(&victim.out).findings, []);
     let (code, out, _) = run(home.path(), &["verify", "out", "--corpus", "docs"]);
     assert_eq!(code, 1);
     assert!(out.contains("`notes.txt_chunk_0`: its text is not the file's bytes 0.."), "{out}");
-    assert!(out.contains("\n1 problem: 4 files, "), "{out}");
+    assert!(out.contains("\n1 problem: 5 files, "), "{out}");
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! What differs between two snapshots, chunk by chunk.
 //!
 //! A file that both snapshots name is the same in both, so only the rows of other files are read. The rows of a file are
-//! sorted by document and position, so two are compared row by row, whatever their size.
+//! sorted by document, so two files are compared document by document, whatever their size.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -57,15 +56,17 @@ impl RowState {
 /// A chunk that is not the same in two snapshots.
 #[derive(Debug, Clone)]
 pub(super) struct Difference {
+    pub(super) doc_id: Arc<str>,
     pub(super) chunk_id: String,
     pub(super) before: Option<RowState>,
     pub(super) after: Option<RowState>,
 }
 
-/// The document of a chunk, and the chunk's number there, which is the order of its rows.
-fn place(chunk_id: &str) -> (&str, u64) {
-    let (document, number) = chunk_id.rsplit_once('#').unwrap_or((chunk_id, ""));
-    (document, number.parse().unwrap_or_default())
+impl Difference {
+    /// Returns a key in whose order the chunks of a document have their positions: the ids of a document differ in a number.
+    fn place(&self) -> (&str, usize, &str) {
+        (&self.doc_id, self.chunk_id.len(), &self.chunk_id)
+    }
 }
 
 /// Passes the differences between two snapshots on, document by document. Returns `false` if the snapshots have different
@@ -88,91 +89,91 @@ pub(super) fn compare(
         return Ok(false);
     };
     for (old, new) in groups {
-        let (mut old, mut new) = (Rows::open(before, old)?, Rows::open(after, new)?);
-        let mut of_document: Vec<Difference> = Vec::new();
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (None, None) => break,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(old), Some(new)) => place(&old.chunk_id).cmp(&place(&new.chunk_id)),
-            };
-            let before = if order.is_le() { old.next()? } else { None };
-            let after = if order.is_ge() { new.next()? } else { None };
-            let [before_state, after_state] = [&before, &after].map(|row| row.as_ref().map(|row| row.state));
-            let Some(Row { chunk_id, .. }) = after.or(before).filter(|_| before_state != after_state) else { continue };
-            if of_document.last().is_some_and(|last| place(&last.chunk_id).0 != place(&chunk_id).0) {
-                each(std::mem::take(&mut of_document))?;
+        let (mut old, mut new) = (Documents::open(before, old)?, Documents::open(after, new)?);
+        while let Some(doc_id) = [old.doc_id(), new.doc_id()].into_iter().flatten().min() {
+            let mut states: HashMap<String, RowState> =
+                old.rows_of(&doc_id)?.into_iter().map(|row| (row.chunk_id, row.state)).collect();
+            let mut found = Vec::new();
+            let difference =
+                |chunk_id, before, after| Difference { doc_id: Arc::clone(&doc_id), chunk_id, before, after };
+            for Row { chunk_id, state, .. } in new.rows_of(&doc_id)? {
+                let before = states.remove(&chunk_id);
+                if before != Some(state) {
+                    found.push(difference(chunk_id, before, Some(state)));
+                }
             }
-            of_document.push(Difference { chunk_id, before: before_state, after: after_state });
+            found.extend(states.into_iter().map(|(chunk_id, state)| difference(chunk_id, Some(state), None)));
+            found.sort_by(|a, b| a.place().cmp(&b.place()));
+            each(found)?;
         }
-        each(of_document)?;
     }
     Ok(true)
 }
 
 /// A row of `chunks`.
 struct Row {
+    doc_id: Arc<str>,
     chunk_id: String,
     state: RowState,
 }
 
-/// The rows of several files, which are sorted by document and position, in that order.
-struct Rows<'d> {
-    files: Vec<(Box<dyn Iterator<Item = Result<Row>> + 'd>, Option<Row>)>,
-    /// The file with the next row.
-    first: usize,
-}
+/// A file whose rows are read in order, and its next row.
+type OpenFile<'d> = (Box<dyn Iterator<Item = Result<Row>> + 'd>, Option<Row>);
 
-impl<'d> Rows<'d> {
+/// The rows of several files, which are sorted by document, one document after the other.
+struct Documents<'d>(Vec<OpenFile<'d>>);
+
+impl<'d> Documents<'d> {
     fn open(dataset: &'d Dataset, files: &[&'d FileEntry]) -> Result<Self> {
-        let mut open = Vec::with_capacity(files.len());
+        let mut open: Vec<OpenFile<'d>> = Vec::with_capacity(files.len());
         for &file in files {
-            let batches = dataset.read_texts(file, ["chunk_id", "content_hash", ROW_HASH])?;
-            let rows = batches.flat_map(move |batch| match batch {
+            let batches = dataset.read_texts(file, ["doc_id", "chunk_id", "content_hash", ROW_HASH])?;
+            let mut rows = batches.flat_map(move |batch| match batch {
                 Ok(columns) => (0..columns[0].len()).map(|row| read_row(dataset, file, &columns, row)).collect(),
                 Err(error) => vec![Err(error)],
             });
-            let mut rows: Box<dyn Iterator<Item = Result<Row>> + 'd> = Box::new(rows);
             let first = rows.next().transpose()?;
-            open.push((rows, first));
+            open.push((Box::new(rows), first));
         }
-        let mut rows = Self { files: open, first: 0 };
-        rows.find_first();
-        Ok(rows)
+        Ok(Self(open))
     }
 
-    fn find_first(&mut self) {
-        let open =
-            self.files.iter().enumerate().filter_map(|(file, (_, row))| Some((place(&row.as_ref()?.chunk_id), file)));
-        self.first = open.min().map_or(0, |(_, file)| file);
+    /// Returns the id of the next document.
+    fn doc_id(&self) -> Option<Arc<str>> {
+        self.0.iter().filter_map(|(_, row)| Some(Arc::clone(&row.as_ref()?.doc_id))).min()
     }
 
-    fn peek(&self) -> Option<&Row> {
-        self.files.get(self.first)?.1.as_ref()
-    }
-
-    fn next(&mut self) -> Result<Option<Row>> {
-        let Some((rows, row)) = self.files.get_mut(self.first) else { return Ok(None) };
-        let found = std::mem::replace(row, rows.next().transpose()?);
-        self.find_first();
+    /// Returns the rows of a document, if it is the next one.
+    fn rows_of(&mut self, doc_id: &str) -> Result<Vec<Row>> {
+        let mut found = Vec::new();
+        for (rows, next) in &mut self.0 {
+            while let Some(row) = next.take_if(|row| &*row.doc_id == doc_id) {
+                found.push(row);
+                *next = rows.next().transpose()?;
+            }
+        }
         Ok(found)
     }
 }
 
-fn read_row(dataset: &Dataset, file: &FileEntry, [ids, contents, rows]: &[StringArray; 3], row: usize) -> Result<Row> {
+fn read_row(
+    dataset: &Dataset,
+    file: &FileEntry,
+    [documents, ids, contents, rows]: &[StringArray; 4],
+    row: usize,
+) -> Result<Row> {
     let state = RowState::parse(contents.value(row), rows.value(row));
     let state = state.ok_or_else(|| dataset.damaged(file, "has a hash that is none"))?;
-    Ok(Row { chunk_id: ids.value(row).to_owned(), state })
+    Ok(Row { doc_id: documents.value(row).into(), chunk_id: ids.value(row).to_owned(), state })
 }
 
 /// Returns how many contents of documents are new in these differences, and how many are gone.
 pub(super) fn contents(differences: &[Difference]) -> (u64, u64) {
     let mut balance: HashMap<(&str, blake3::Hash), i64> = HashMap::new();
-    for Difference { chunk_id, before, after } in differences {
+    for Difference { doc_id, before, after, .. } in differences {
         for (state, step) in [(before, -1), (after, 1)] {
             if let Some(RowState { content, .. }) = state {
-                *balance.entry((place(chunk_id).0, *content)).or_default() += step;
+                *balance.entry((doc_id, *content)).or_default() += step;
             }
         }
     }
@@ -228,19 +229,18 @@ impl Changes {
     /// Names the differences between two snapshots.
     pub(super) fn new(since: String, snapshot: String, mut differences: Vec<Difference>) -> Self {
         differences.retain(|difference| difference.before != difference.after);
-        differences.sort_by(|a, b| place(&a.chunk_id).cmp(&place(&b.chunk_id)));
+        differences.sort_by(|a, b| a.place().cmp(&b.place()));
         let content = |state: Option<RowState>| state.map(|state| state.content);
         let is_other = |difference: &&Difference| content(difference.before) != content(difference.after);
         // The ids that no longer have a content, by content and document. The last one is taken first.
         let mut left: HashMap<blake3::Hash, BTreeMap<&str, Vec<&str>>> = HashMap::new();
         for difference in differences.iter().rev().filter(is_other) {
             let Some(before) = difference.before else { continue };
-            let (document, _) = place(&difference.chunk_id);
-            left.entry(before.content).or_default().entry(document).or_default().push(&difference.chunk_id);
+            left.entry(before.content).or_default().entry(&difference.doc_id).or_default().push(&difference.chunk_id);
         }
         let mut take = |difference: &Difference, content: blake3::Hash| {
             let documents = left.get_mut(&content)?;
-            let own = place(&difference.chunk_id).0;
+            let own = &*difference.doc_id;
             let from = if documents.contains_key(own) { own } else { documents.keys().next().copied()? };
             let ids = documents.get_mut(from)?;
             let id = ids.pop()?;
@@ -259,7 +259,7 @@ impl Changes {
                 _ => ChangeKind::Changed,
             };
             let [content_hash, row_hash] = difference.after.or(difference.before)?.texts();
-            let (chunk_id, doc_id) = (difference.chunk_id.clone(), place(&difference.chunk_id).0.to_owned());
+            let (chunk_id, doc_id) = (difference.chunk_id.clone(), difference.doc_id.to_string());
             Some(RowChange { change, chunk_id, doc_id, moved_from, content_hash, row_hash })
         };
         let rows = differences.iter().filter_map(&mut row).collect();

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use chunkmill_base::error::{Error, Result};
 
@@ -31,8 +32,8 @@ const EXTENSION: &str = ".jsonl.zst";
 /// Compression level.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A line: the id of a chunk, and the hashes of content and row, before and after.
-type Line = (String, Option<[String; 2]>, Option<[String; 2]>);
+/// A line: the ids of a document and a chunk, and the hashes of content and row, before and after.
+type Line = (Arc<str>, String, Option<[String; 2]>, Option<[String; 2]>);
 
 /// Writes down what differs between a snapshot and the one that is about to replace it. Returns the numbers of chunks, or
 /// `None` if there are too many files to compare, or the earlier snapshot is damaged; then nothing is written.
@@ -51,9 +52,9 @@ pub(super) fn record(workspace: &Workspace, before: &Dataset, after: &Dataset) -
         let (added, removed) = contents(&differences);
         changes.added += added;
         changes.removed += removed;
-        for Difference { chunk_id, before, after } in differences {
+        for Difference { doc_id, chunk_id, before, after } in differences {
             let [before, after] = [before, after].map(|state| state.as_ref().map(RowState::texts));
-            let line: Line = (chunk_id, before, after);
+            let line: Line = (doc_id, chunk_id, before, after);
             let line = serde_json::to_string(&line).unwrap_or_default() + "\n";
             encoder.write_all(line.as_bytes()).map_err(failed)?;
         }
@@ -212,13 +213,13 @@ fn read(root: &Location, path: &Path) -> Result<impl Iterator<Item = Result<Diff
     let opened = opened.map_err(|error| damaged(path.to_owned(), error.to_string()))?;
     let path = path.to_owned();
     let parse = |line: &str| {
-        let (chunk_id, before, after): Line = serde_json::from_str(line).ok()?;
+        let (doc_id, chunk_id, before, after): Line = serde_json::from_str(line).ok()?;
         let states = [before, after].map(|hashes| match hashes {
             Some([content, row]) => RowState::parse(&content, &row).map(Some),
             None => Some(None),
         });
         let [before, after] = states;
-        Some(Difference { chunk_id, before: before?, after: after? })
+        Some(Difference { doc_id, chunk_id, before: before?, after: after? })
     };
     Ok(BufReader::new(opened).lines().map(move |line| {
         let line = line.map_err(|error| damaged(path.clone(), error.to_string()))?;

@@ -93,6 +93,11 @@ impl Findings {
         self.counts.is_empty()
     }
 
+    /// Returns how many there are of all kinds.
+    pub(super) fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
     pub(super) fn add(&mut self, check: Check, file: &str, problem: impl Into<String>) {
         let count = self.counts.entry(check).or_default();
         *count += 1;
