@@ -11,7 +11,7 @@
 //!    manifest is written and synced.
 //! 2. Data files are renamed into place and their folders synced. Their names end in their hashes, so none of them
 //!    replaces a file of the old snapshot.
-//! 3. What changes with the commit is written down for copies of the dataset ([`history`]).
+//! 3. The changes are written down for copies of the dataset ([`history`]).
 //! 4. The manifest is renamed over the old one and the folder synced: **this is the commit**.
 //! 5. List and card are moved into place, then files that the manifest does not name are removed, and finally the
 //!    staging folder.

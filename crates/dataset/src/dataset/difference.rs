@@ -1,4 +1,4 @@
-//! What differs between two snapshots, chunk by chunk.
+//! The difference between two snapshots, chunk by chunk.
 //!
 //! A file that both snapshots name is the same in both, so only the rows of other files are read. The rows of a file are
 //! sorted by document, so two files are compared document by document, whatever their size.
@@ -32,7 +32,7 @@ pub struct ChunkChanges {
     pub kept: u64,
 }
 
-/// What a chunk is in one snapshot.
+/// The state of a chunk in one snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowState {
     content: blake3::Hash,
@@ -182,7 +182,7 @@ pub(super) fn contents(differences: &[Difference]) -> (u64, u64) {
 }
 
 named! {
-    /// What became of a chunk.
+    /// The kind of a change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum ChangeKind: "a kind of change" {
         /// A chunk with a new id.
@@ -199,7 +199,7 @@ named! {
 /// A chunk that is not the same in two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RowChange {
-    /// What became of it.
+    /// The kind of change.
     pub change: ChangeKind,
     /// Its id.
     pub chunk_id: String,
@@ -213,7 +213,7 @@ pub struct RowChange {
     pub row_hash: String,
 }
 
-/// The chunks that differ between two snapshots: whoever has the first one gets the second by writing the rows that are
+/// The chunks that differ between two snapshots: a copy of the first becomes the second by writing the rows that are
 /// added, changed or moved over those with the same id, and deleting those that are removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {

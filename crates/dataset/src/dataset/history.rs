@@ -1,4 +1,4 @@
-//! What changed with each commit, for copies of the dataset that follow it.
+//! The changes of each commit, for copies of the dataset that follow it.
 //!
 //! A commit removes the files of the snapshot before. Before it does, it writes down which chunks are not the same: their ids,
 //! with the hashes of content and row before and after, a line each, in `.changes/FROM-TO.jsonl.zst`. The changes since

@@ -26,7 +26,7 @@ pub struct RepeatedParagraph {
     pub text: String,
 }
 
-/// What is known of a paragraph.
+/// A paragraph that was found.
 struct Known {
     documents: u64,
     /// Number of the last document with it.
