@@ -156,9 +156,9 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     write(stage.home.path(), &evil, b"# Other\n\nAnother text.\n");
     assert_eq!(stage.run(&["verify", out, "--corpus", docs], WORDS).0, 1);
     assert_eq!(stage.run(&["verify", out, "--corpus", docs, "--json"], JSON).0, 1);
-    stage.run(&["delete", out, &id], NEITHER);
     let (_, stats, _) = stage.run(&["stats", out, "--json"], NEITHER);
     let snapshot = json_lines(&stats)[0]["snapshot"].as_str().unwrap().to_owned();
+    stage.run(&["delete", out, &id], NEITHER);
     stage.run(&["delete", out, &id], WORDS);
     stage.run(&["changes", out, "--since", &snapshot], WORDS);
     stage.run(&["changes", out, "--since", &snapshot, "--json"], NEITHER);

@@ -90,7 +90,7 @@ fn a_file_that_is_cut_or_gone_is_seen() {
     let out = home.path().join("out");
     let place = Location::from(&*out);
     let whole = tree(&out);
-    assert_eq!(whole.len(), 4 + 3);
+    assert_eq!(whole.len(), 5 + 3);
     for (file, bytes) in &whole {
         let path = out.join(file);
         let opened = File::options().write(true).open(&path).unwrap();

@@ -177,8 +177,7 @@ pub fn whole(out: &Path) -> Result<Manifest, String> {
         if bytes.len() as u64 != file.bytes || blake3::hash(&bytes).to_hex().as_str() != file.blake3 {
             return Err(format!("{} does not have its hash", file.path));
         }
-        let table =
-            [Table::Chunks, Table::Documents, Table::Edges].into_iter().find(|table| table.name() == file.table);
+        let table = Table::ALL.into_iter().find(|table| table.name() == file.table);
         let rows = match table {
             Some(table) => {
                 let schema = manifest.schema(table);

@@ -226,7 +226,7 @@ fn a_new_snapshot_replaces_the_old_one_and_leaves_nothing_behind() {
     assert_eq!(summary["documents"], 7);
     let files: Vec<String> = tree(&home.path().join("out")).into_iter().map(|(name, _)| name).collect();
     assert!(!files.iter().any(|name| name.contains(".staging") || name.contains("0123456789abcdef")), "{files:?}");
-    assert_eq!(files.len(), 32 + 3);
+    assert_eq!(files.len(), 40 + 3);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use chunkmill_base::error::Result;
 use chunkmill_text::similarity::{BANDS, Shingles, Signature};
 use rayon::prelude::*;
 
-pub use rule::DropRule;
+pub use rule::{DropRule, LEAST_NEAR};
 
 /// Largest number of documents that a document is compared with because they share a band.
 const MOST: usize = 64;
@@ -25,9 +25,6 @@ const BATCH_BYTES: u64 = 64 << 20;
 
 /// Jaccard similarity from which documents count as alike.
 pub const NEAR: f64 = 0.8;
-
-/// Smallest similarity that signatures find well enough.
-pub const LEAST_NEAR: f64 = 0.7;
 
 /// What is known of a document before its words are compared: some 150 bytes.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use chunkmill_base::value::Value;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value as Json, json};
 
-use super::LEAST_NEAR;
+/// Smallest similarity that signatures find well enough.
+pub const LEAST_NEAR: f64 = 0.7;
 
 /// Similarity of `near` alone, in thousandths: that of the table of duplicates.
 const DEFAULT: u16 = 800;
