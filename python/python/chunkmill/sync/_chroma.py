@@ -51,7 +51,8 @@ class Chroma(Target):
         if self.table not in [collection.name for collection in self._client.list_collections()]:
             return None
         self._open = self._client.get_collection(self.table, embedding_function=None)
-        return str((self._open.metadata or {}).get("chunkmill", ""))
+        metadata: dict[str, Any] = self._open.metadata or {}
+        return str(metadata.get("chunkmill", ""))
 
     def create(self, state: State) -> None:
         self._open = self._client.create_collection(
@@ -62,8 +63,9 @@ class Chroma(Target):
         size, start = 5000, 0
         while True:
             got = self._open.get(limit=size, offset=start, include=["metadatas"])
-            for chunk_id, metadata in zip(got["ids"], got["metadatas"]):
-                yield chunk_id, str((metadata or {}).get("row_hash", ""))
+            metadatas: list[dict[str, Any] | None] = got["metadatas"]
+            for chunk_id, metadata in zip(got["ids"], metadatas):
+                yield chunk_id, str(metadata.get("row_hash", "")) if metadata else ""
             start += size
             if len(got["ids"]) < size:
                 return
@@ -71,7 +73,7 @@ class Chroma(Target):
     def write(self, batch: Batch) -> None:
         rows = batch.rows()
         documents = [row.pop("content") for row in rows] if "content" in self.source.columns else None
-        metadatas = [{name: self._value(name, value) for name, value in row.items()} for row in rows]
+        metadatas = [{name: self._value(name, value) for name, value in row.items() if name != "chunk_id"} for row in rows]
         self._open.upsert(ids=batch.ids(), embeddings=batch.vectors, metadatas=metadatas, documents=documents)
 
     def _value(self, name: str, value: Any) -> Any:

@@ -48,7 +48,8 @@ class LanceDB(Target):
             return None
         if _FIELD not in self._open.schema.names:
             return ""
-        return ((self._open.schema.field(_FIELD).metadata or {}).get(b"chunkmill") or b"").decode()
+        metadata: dict[bytes, bytes] = self._open.schema.field(_FIELD).metadata or {}
+        return metadata.get(b"chunkmill", b"").decode()
 
     def create(self, state: State) -> None:
         width = -(-state.dim // 8) if state.vectors == "bits" else state.dim
@@ -95,7 +96,6 @@ class LanceDB(Target):
 
     def index(self) -> None:
         # Vectors are compared exactly until somebody makes an index, which `optimize` keeps up to date.
-        self._open.create_scalar_index("chunk_id", replace=True)
         self._open.optimize()
 
     def put(self, state: State) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._chunkmill import one_of
 from .._errors import Error, SettingError
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class State:
     def parse(cls, text: str | None) -> State | None:
         """Reads it, or returns None if the text is not a state: the target is somebody else's."""
         try:
-            read = json.loads(text or "")
+            read: dict[str, Any] = json.loads(text or "")
             ours = read.pop("made_by") == "chunkmill-sync"
         except (ValueError, LookupError, TypeError, AttributeError):
             return None
@@ -66,7 +65,8 @@ class State:
             return None
         if read.pop("format", None) != 1:
             raise SettingError("a later version of chunkmill-sync made it\n  help: install that version")
-        return cls(**{**read, "columns": tuple(read["columns"])})
+        read["columns"] = tuple(read["columns"])
+        return cls(**read)
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,9 @@ class PostgreSQL(Target):
         if self.source.types[name] == "json":
             return self._psycopg.types.json.Jsonb(_NUL.sub(r"\1\\ufffd", as_json(value)), dumps=str)
         # PostgreSQL has no character NUL.
-        if isinstance(value, list):
+        if self.source.types[name] == "texts":
             return [part.replace("\0", "\ufffd") for part in value]
-        return value.replace("\0", "\ufffd") if isinstance(value, str) else value
+        return value.replace("\0", "\ufffd") if self.source.types[name] == "text" else value
 
     def _vector(self, vector: Any) -> Any:
         if self.source.kind == "f16":

@@ -48,7 +48,7 @@ class Qdrant(Target):
     def find(self) -> str | None:
         if not self._client.collection_exists(self.table):
             return None
-        metadata = self._client.get_collection(self.table).config.metadata or {}
+        metadata: dict[str, Any] = self._client.get_collection(self.table).config.metadata or {}
         return str(metadata.get("chunkmill", ""))
 
     def create(self, state: State) -> None:
@@ -64,7 +64,7 @@ class Qdrant(Target):
         while True:
             points, offset = self._client.scroll(self.table, limit=10_000, offset=offset, with_payload=["chunk_id", "row_hash"])
             for point in points:
-                payload = point.payload or {}
+                payload: dict[str, Any] = point.payload or {}
                 chunk_id = str(payload.get("chunk_id", ""))
                 is_ours = str(point.id) == _point(chunk_id)
                 yield chunk_id if is_ours else f"{_STRAY}{point.id}", str(payload.get("row_hash", ""))

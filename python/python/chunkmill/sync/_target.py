@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
@@ -84,7 +84,7 @@ class Target(ABC):
 
 
 @contextmanager
-def locked(file: str) -> Iterator[None]:
+def locked(file: str) -> Generator[None, None, None]:
     """Holds a lock, so that two syncs do not write to the same folder or file. It ends with the process, however that ends."""
     try:
         import fcntl
