@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 import sys
+import warnings
 from dataclasses import asdict
 
 from .. import __version__
@@ -46,6 +47,8 @@ def _in_flags(message: str) -> str:
 
 def main() -> int:
     """Runs the program and returns its exit code."""
+    # Those of the databases' packages show lines of code.
+    warnings.simplefilter("ignore")
     given = vars(_parser().parse_args())
     as_json = given.pop("json")
     columns = given.pop("columns")

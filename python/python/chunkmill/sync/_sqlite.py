@@ -57,8 +57,9 @@ class SQLite(Target):
 
     def create(self, state: State) -> None:
         columns = [f"{name} {_TYPES[of]}{' NOT NULL UNIQUE' if name == 'chunk_id' else ''}" for name, of in self.source.types.items()]
-        # Readers neither wait for a sync nor keep it waiting.
-        self._db.execute("PRAGMA journal_mode = WAL")
+        if not self._db.execute("SELECT count(*) FROM sqlite_master").get:
+            # In a new file, readers neither wait for a sync nor keep it waiting.
+            self._db.execute("PRAGMA journal_mode = WAL")
         with self._db:
             self._db.execute(f"CREATE TABLE {self.table} (id INTEGER PRIMARY KEY, {', '.join(columns)})")
             vectors = _VECTORS[state.vectors][0].format(state.dim)
