@@ -92,7 +92,7 @@ def known_flags() -> set[str]:
     flags = {"--help", "--version"} | FOREIGN
     for name in ("chunkmill", "chunkmill-eval", "settings"):
         flags |= set(FLAG.findall((PAGES / "reference" / f"{name}.md").read_text()))
-    scripts = [*ROOT.glob("benches/**/*.py"), *ROOT.glob("deploy/**/*.py"), *ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/*.py")]
+    scripts = [*ROOT.glob("benches/**/*.py"), *ROOT.glob("deploy/**/*.py"), *ROOT.glob("tests/**/*.py"), *ROOT.glob("docs/*.py"), *ROOT.glob("python/python/chunkmill/sync/*.py")]
     for script in scripts:
         flags |= set(re.findall(r"[\"'](--[a-z][a-z0-9-]*)[\"']", script.read_text()))
     return flags

@@ -296,7 +296,7 @@ def test_help_names_the_fields_and_dir_only_what_is_public() -> None:
                 assert f"\n    {field.name}: " in (of.__doc__ or ""), (name, field.name)
     shown = pydoc.render_doc(chunkmill.Progress)
     assert "eta_seconds: float" in shown and "Estimated time for the rest" in shown
-    assert set(dir(chunkmill)) == {*chunkmill.__all__, "evaluate", "integrations"} and set(dir(evaluate)) == set(evaluate.__all__)
+    assert set(dir(chunkmill)) == {*chunkmill.__all__, "evaluate", "integrations", "sync"} and set(dir(evaluate)) == set(evaluate.__all__)
     code = "import chunkmill; print(chunkmill.evaluate.sweep.__name__, hasattr(chunkmill, 'evaluation'))"
     assert python(code).split() == ["sweep", "False"]
 

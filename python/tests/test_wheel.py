@@ -19,6 +19,7 @@ def test_the_programs_are_native_and_of_the_same_version() -> None:
         file = Path(sysconfig.get_path("scripts")) / name
         assert file.read_bytes()[:2] != b"#!"
         assert program("--version", name=name).decode().split() == [name, chunkmill.__version__]
+    assert program("--version", name="chunkmill-sync").decode().split() == ["chunkmill-sync", chunkmill.__version__]
     assert version("chunkmill") == chunkmill.__version__
 
 
@@ -53,6 +54,8 @@ def test_importing_it_imports_nothing_that_is_not_needed() -> None:
     loaded = python(code).split()
     assert "numpy" in loaded
     assert not {"pyarrow", "pandas", "polars", "langchain_core", "llama_index", "haystack"} & set(loaded)
+    loaded = python(code.replace("import sys, chunkmill", "import sys, chunkmill.sync")).split()
+    assert not {"pyarrow", "psycopg", "pgvector", "qdrant_client", "lancedb", "chromadb", "apsw", "sqlite_vec"} & set(loaded)
 
 
 def test_a_missing_framework_is_named() -> None:

@@ -589,12 +589,12 @@ if not TYPE_CHECKING:
     # Type checkers would accept any name.
 
     def __getattr__(name: str) -> Any:
-        """Imports the evaluation when it is first used."""
-        if name == "evaluate":
-            return importlib.import_module(".evaluate", __name__)
+        """Imports the evaluation, or what fills databases, when it is first used."""
+        if name in ("evaluate", "sync"):
+            return importlib.import_module(f".{name}", __name__)
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'", name=name)
 
 
 def __dir__() -> list[str]:
     """The public names: what is imported is not shown."""
-    return [*__all__, "evaluate", "integrations"]
+    return [*__all__, "evaluate", "integrations", "sync"]
