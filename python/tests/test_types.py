@@ -36,6 +36,7 @@ def test_checkers_accept_what_is_right_and_refuse_what_is_wrong(checker: str, tm
             chunkmill.chunk("x")[0].contents  # 4
             n: int = chunkmill.count(["x"])  # 5
             chunkmill.Searcher("out", files=3)  # 6
+            sync("out", "sqlite:a.db", vectors="f64")  # 7
         """
     )
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
@@ -46,7 +47,7 @@ def test_checkers_accept_what_is_right_and_refuse_what_is_wrong(checker: str, tm
     code, said = check(checker, "usage.py", cwd=tmp_path)
     assert code == 1
     first = len(right.splitlines()) + 4
-    for line in range(first, first + 6):
+    for line in range(first, first + 7):
         assert f"usage.py:{line}:" in said, said
 
 
@@ -61,4 +62,6 @@ def test_the_usage_is_true(tmp_path: Path) -> None:
     assert len(typed_usage.tables(tmp_path)) == 1
     report = typed_usage.job(tmp_path, tmp_path.parent / f"{tmp_path.name}-out")
     assert report.documents == 1
-    assert typed_usage.questions(tmp_path.parent / f"{tmp_path.name}-out").shape == (1, 1)
+    out = tmp_path.parent / f"{tmp_path.name}-out"
+    assert typed_usage.questions(out).shape == (1, 1)
+    assert typed_usage.database(out, tmp_path / "data.db") == report.chunks

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import chunkmill
 import numpy as np
+from chunkmill.sync import Synced, sync
 from numpy.typing import NDArray
 
 
@@ -54,3 +55,11 @@ def questions(out: Path) -> NDArray[np.float32]:
         assert str(base)
     encoder: chunkmill.Encoder = chunkmill.Encoder.for_dataset(out, embedding_cache="off")
     return encoder.encode_queries(["text"]) @ dataset.vectors().T
+
+
+def database(out: Path, file: Path) -> int:
+    told: list[int] = []
+    done: Synced = sync(out, f"sqlite:{file}", create=True, columns=["path"], progress=lambda written, total: told.append(written))
+    again = sync(chunkmill.Dataset(out), f"sqlite:{file}", check=True)
+    assert again.unchanged == done.added and told == [0, done.added] and done.snapshot
+    return done.added

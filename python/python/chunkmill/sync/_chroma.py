@@ -48,9 +48,10 @@ class Chroma(Target):
         self._held.close()
 
     def find(self) -> str | None:
-        if self.table not in [collection.name for collection in self._client.list_collections()]:
+        try:
+            self._open = self._client.get_collection(self.table, embedding_function=None)
+        except need("chromadb.errors", _EXTRA).NotFoundError:
             return None
-        self._open = self._client.get_collection(self.table, embedding_function=None)
         metadata: dict[str, Any] = self._open.metadata or {}
         return str(metadata.get("chunkmill", ""))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -143,6 +144,8 @@ class PostgreSQL(Target):
         if self.source.dim <= most:
             name = self._sql.Identifier(f"{self.table}_embedding")
             self._run(f"CREATE INDEX IF NOT EXISTS {{}} ON {{}} USING hnsw (embedding {operators})", name, self._name())
+        else:
+            logging.getLogger("chunkmill").warning("the vectors have no index: pgvector's HNSW has a limit of %s dimensions for this type", f"{most:,}")
         if "doc_id" in self.source.columns:
             self._run("CREATE INDEX IF NOT EXISTS {} ON {} (doc_id)", self._sql.Identifier(f"{self.table}_doc_id"), self._name())
 
