@@ -746,6 +746,18 @@ def test_two_syncs_at_once_do_no_harm(store: Store, two: list[Path]) -> None:
     assert_equal(store, dataset)
 
 
+@pytest.mark.heavy
+def test_a_large_update_of_lancedb_is_written_in_pieces(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = LanceDB(tmp_path)
+    sync(two[0], store.url, create=True)
+    before = store.table().version
+    monkeypatch.setattr("chunkmill.sync._lancedb._AT_ONCE", 2)
+    monkeypatch.setattr("chunkmill.sync._lancedb.LanceDB.batch", 100)
+    done = sync(two[1], store.url, allow_shrink=True)
+    assert done.removed and store.table().version > before + (done.added + done.changed + done.moved) // 200
+    assert_equal(store, chunkmill.Dataset(two[1]))
+
+
 @pytest.mark.parametrize("name", [STORES[0], STORES[1]])
 def test_columns_and_tables_of_the_user_stay(name: str, folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     store: Any = made(name, tmp_path, request)

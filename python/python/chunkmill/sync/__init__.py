@@ -97,11 +97,9 @@ def sync(
     wanted = _Wanted(create, columns, vectors, check, dry_run, allow_shrink)
     try:
         opened = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
-        is_there = make.exists(place)
-        if not is_there:
-            # Finds what is wrong before anything is made.
-            done = _sync(opened, make, None, wanted, progress)
-        if is_there or not dry_run:
+        # Without a database, this finds what is wrong before anything is made.
+        done = None if make.exists(place) else _sync(opened, make, None, wanted, progress)
+        if done is None or not dry_run:
             with closing(make(place, table, not dry_run)) as database:
                 done = _sync(opened, make, database, wanted, progress)
     except Error as error:
@@ -164,12 +162,13 @@ def _sync(
 def _told(batches: Iterator[Batch], total: int, progress: Callable[[int, int], object] | None) -> Iterator[Batch]:
     """Passes batches on and says how many rows are written."""
     written = 0
-    tell = progress or (lambda written, total: None)
-    tell(0, total)
+    if progress is not None:
+        progress(written, total)
     for batch in batches:
         yield batch
         written += len(batch.vectors)
-        tell(written, total)
+        if progress is not None:
+            progress(written, total)
 
 
 def _refuse_other(state: State, now: State, columns: Sequence[str] | None) -> None:

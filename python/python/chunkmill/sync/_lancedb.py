@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 from ._plan import Batch, Plan, State, need, sliced
@@ -13,10 +14,12 @@ from ._target import Target, is_remote, locked
 _EXTRA = "sync-lancedb"
 _FIELD = "row_hash"
 """The field whose metadata has the state."""
+_AT_ONCE = 10
+"""Batches in one version of the table: LanceDB holds all of them in memory."""
 
 
 class LanceDB(Target):
-    """A table. An update is one new version of it, followed by one with the state."""
+    """A table. An update of up to 100,000 rows is one new version of it, followed by one with the state."""
 
     kinds = ("f32", "f16", "int8", "bits")
     batch = 10_000
@@ -70,7 +73,10 @@ class LanceDB(Target):
             return
         for ids in sliced(plan.twice, self.batch):
             self.delete(ids)
-        self._merge((part for batch in batches for part in self._parts(batch)), plan.removed)
+        pieces = max(1, -(-(len(plan.added) + len(plan.changed)) // (_AT_ONCE * self.batch)))
+        for number in range(1, pieces + 1):
+            parts = (part for batch in islice(batches, _AT_ONCE) for part in self._parts(batch))
+            self._merge(parts, plan.removed if number == pieces else [])
         self._open.optimize()
 
     def write(self, batch: Batch) -> None:

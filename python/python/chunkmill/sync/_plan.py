@@ -237,8 +237,8 @@ def moved(dataset: Dataset, since: str | None, plan: Plan) -> set[str]:
         changes = arrow.table(dataset.changes(since)).select(["change", "chunk_id"])
     except Error:
         return set()
-    ids = {row["chunk_id"] for row in changes.to_pylist() if row["change"] == "moved"}
-    return ids & (plan.added | plan.changed)
+    is_moved = need("pyarrow.compute", "sync").equal(changes["change"], "moved")
+    return set(changes.filter(is_moved)["chunk_id"].to_pylist()) & (plan.added | plan.changed)
 
 
 def sliced(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
