@@ -746,6 +746,18 @@ def test_two_syncs_at_once_do_no_harm(store: Store, two: list[Path]) -> None:
     assert_equal(store, dataset)
 
 
+def test_a_nul_in_front_matter(store: Store, tmp_path: Path) -> None:
+    write(tmp_path / "docs", "a.md", '---\nowner: "a\\0b\\\\u0000c"\ntags: ["x\\0y"]\n---\n# A\n\nText.\n')
+    dataset = index(tmp_path / "docs", tmp_path / "out")
+    sync(dataset, store.url, create=True)
+    expected = wanted(dataset)
+    row = expected["a.md#0"]
+    assert (row["metadata"], row["tags"]) == ({"owner": "a\0b\\u0000c"}, ["x\0y"])
+    if isinstance(store, PostgreSQL):
+        row |= {"metadata": {"owner": "a\ufffdb\\u0000c"}, "tags": ["x\ufffdy"]}
+    assert differ(store.rows(), expected, store.tolerance) == ""
+
+
 @pytest.mark.heavy
 def test_a_large_update_of_lancedb_is_written_in_pieces(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = LanceDB(tmp_path)

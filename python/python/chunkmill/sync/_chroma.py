@@ -36,7 +36,7 @@ class Chroma(Target):
             return
         if writes:
             os.makedirs(place, exist_ok=True)
-            self._held.enter_context(locked(os.path.join(place, f"{table}.sync-lock")))
+            self._held.enter_context(locked(os.path.join(place, "sync-lock")))
         self._client = module.PersistentClient(place, settings=settings)
 
     @classmethod
