@@ -641,6 +641,10 @@ CHILD = """
 import sys
 from chunkmill.sync import sync
 out, url, table = sys.argv[1:]
+if url.startswith("lancedb:"):
+    # Its batches are larger than the dataset.
+    from chunkmill.sync._lancedb import LanceDB
+    LanceDB.batch = 500
 print("ready", flush=True)
 sync(out, url, table=table, create=True, allow_shrink=True, progress=lambda written, total: print("writing", flush=True))
 print("end", flush=True)
