@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use crate::config::unknown_variables;
 use commands::{
     answer, changes, chunk, context, demo, explain, filter, formats, gc, index, lifecycle, model, schema, search,
-    shards, stats, verify,
+    shards, stats, sync, verify,
 };
 
 // The evaluation harness and the Python module use the same arguments and messages.
@@ -91,6 +91,8 @@ enum Command {
     Stats(stats::Args),
     /// Show which chunks are not the same as in an earlier snapshot
     Changes(changes::Args),
+    /// Bring a table of a vector database up to date, by the program `chunkmill-sync` of the Python package
+    Sync(sync::Args),
     /// Check every promise of a dataset; exit code 1 if one is broken
     Verify(verify::Args),
     /// Remove leftovers of interrupted runs from a dataset
@@ -133,6 +135,7 @@ pub fn main() -> u8 {
         Command::Answer(args) => answer::run(args),
         Command::Stats(args) => stats::run(&args),
         Command::Changes(args) => changes::run(&args),
+        Command::Sync(args) => sync::run(&args),
         Command::Verify(args) => verify::run(args),
         Command::Gc(args) => gc::run(&args),
         Command::Schema(args) => schema::run(&args),

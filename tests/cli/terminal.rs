@@ -162,6 +162,7 @@ fn no_command_lets_a_document_speak_to_the_terminal() {
     stage.run(&["delete", out, &id], WORDS);
     stage.run(&["changes", out, "--since", &snapshot], WORDS);
     stage.run(&["changes", out, "--since", &snapshot, "--json"], NEITHER);
+    stage.run(&["sync", out, HOSTILE], NEITHER);
 
     // A table in, a table out: the output is not text, but the messages are.
     let rows =

@@ -155,6 +155,7 @@ fn corpus() -> TempDir {
         ("docs/links.md", links),
         ("docs/long.md", &long),
         ("docs/risky.md", risky),
+        ("docs/risky-again.md", risky),
         ("docs/.hidden.md", "# Hidden\n\nUnder a stone.\n"),
         ("docs/more.rst", "Another\n\nkind of text.\n"),
     ]);

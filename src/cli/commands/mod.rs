@@ -20,4 +20,5 @@ pub(super) mod schema;
 pub(super) mod search;
 pub(super) mod shards;
 pub(super) mod stats;
+pub(super) mod sync;
 pub(super) mod verify;

@@ -30,15 +30,16 @@ struct Files {
 }
 
 /// Finds the duplicates among the documents of all parts, writes one file of duplicates per part, and adds them to
-/// `counts`.
+/// `counts`. Unless the run is fresh, those of the earlier snapshot are kept if it has the same documents.
 pub(super) fn write(
     staging: &Staging,
     manifest: &Manifest,
     parts: &[Part],
     counts: &mut Counts,
+    fresh: bool,
     stop: &AtomicBool,
 ) -> Result<Vec<FileEntry>> {
-    if let Some(files) = known(staging, parts, counts) {
+    if let Some(files) = known(staging, parts, counts).filter(|_| !fresh) {
         return Ok(files);
     }
     let snapshot = Dataset::uncommitted(staging.root().clone(), manifest.clone());

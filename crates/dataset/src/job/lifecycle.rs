@@ -239,7 +239,7 @@ impl Change {
             let record = record(PartRecord { counts, ..part.record });
             all.push(Part { record, files });
         }
-        let (manifest, _, _) = publish::publish(staging, manifest.clone(), all, stop)?;
+        let (manifest, _, _) = publish::publish(staging, manifest.clone(), all, false, stop)?;
         Ok(manifest)
     }
 }

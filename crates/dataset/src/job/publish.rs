@@ -10,12 +10,13 @@ use crate::dataset::{ChunkChanges, Counts, Dataset, FileEntry, Manifest, Part, Q
 use crate::storage::Location;
 
 /// Resolves links over all parts and commits them. The parts, files and counts of `manifest` are set from the
-/// parts. Returns the committed manifest, the documents that are not indexed, and numbers of chunks that changed, if they
+/// parts. A `fresh` run keeps nothing of the earlier snapshot. Returns the committed manifest, the documents that are not indexed, and numbers of chunks that changed, if they
 /// are known.
 pub(super) fn publish(
     staging: Staging,
     mut manifest: Manifest,
     parts: Vec<Part>,
+    fresh: bool,
     stop: &AtomicBool,
 ) -> Result<(Manifest, Vec<QuarantineRow>, Option<ChunkChanges>)> {
     let mut counts = Counts::default();
@@ -27,7 +28,7 @@ pub(super) fn publish(
     let need = outlines.iter().map(|file| 8 * file.bytes).sum();
     let resolved = edges::write(&staging, &manifest, &outlines, &mut counts, stop);
     let mut resolved = resolved.map_err(|error| error.with_need(need))?;
-    let duplicates = duplicates::write(&staging, &manifest, &parts, &mut counts, stop)?;
+    let duplicates = duplicates::write(&staging, &manifest, &parts, &mut counts, fresh, stop)?;
     resolved.quarantined.sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
     manifest.counts = counts;
     manifest.parts = parts.iter().map(|part| part.record.clone()).collect();

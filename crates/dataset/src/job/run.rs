@@ -96,7 +96,7 @@ pub fn run(
 
     let publishing = Instant::now();
     let (manifest, quarantined, chunks) =
-        publish::publish(staging, manifest, finished.into_iter().flatten().collect(), stop)?;
+        publish::publish(staging, manifest, finished.into_iter().flatten().collect(), job.fresh, stop)?;
     let [preparing, embedding, writing] = built.busy;
     Ok(Report {
         chunks,

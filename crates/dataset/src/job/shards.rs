@@ -448,7 +448,7 @@ pub fn commit(plan: &Plan, out: &Location, stop: &AtomicBool) -> Result<Report> 
         });
     }
     let parts = parts.into_iter().flatten().collect();
-    let (manifest, quarantined, chunks) = publish::publish(staging, plan.manifest.clone(), parts, stop)?;
+    let (manifest, quarantined, chunks) = publish::publish(staging, plan.manifest.clone(), parts, false, stop)?;
     dataset::forget_attempts(out, &id);
     report(plan, manifest, quarantined, out, chunks, started.elapsed())
 }
