@@ -4,21 +4,26 @@
 //! So the result depends on the documents alone, not on their order or on how the work is divided, and no document is a
 //! duplicate only by way of a third.
 //!
-//! There are two steps. Signatures propose pairs: documents that share a band of 8 values. Then the runs of words of
-//! both are compared exactly. A document is compared with at most [`MOST`] others per band, the first by id.
+//! There are three steps. Signatures propose pairs: documents that share a band of 8 values. How many values of two signatures
+//! agree tells most of the pairs that are not alike: pages of one template share bands, and would be compared with thousands
+//! of others. Then the runs of words of both are compared exactly. A document is compared with at most [`MOST`] others per
+//! band, the first by id.
 
 mod rule;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chunkmill_base::error::Result;
-use chunkmill_text::similarity::{BANDS, Shingles, Signature};
+use chunkmill_text::similarity::{BANDS, SIGNATURE, Shingles, Signature};
 use rayon::prelude::*;
 
 pub use rule::{DropRule, LEAST_NEAR};
 
 /// Largest number of documents that a document is compared with because they share a band.
-const MOST: usize = 64;
+const MOST: usize = 256;
+
+/// How far the share of values that agree may be below the similarity, which it estimates: about four standard deviations.
+const DOUBT: f64 = 0.15;
 
 /// Bytes of documents whose runs of words are in memory at once, unless more of them are alike.
 const BATCH_BYTES: u64 = 64 << 20;
@@ -26,17 +31,43 @@ const BATCH_BYTES: u64 = 64 << 20;
 /// Jaccard similarity from which documents count as alike.
 pub const NEAR: f64 = 0.8;
 
-/// What is known of a document before its words are compared: some 150 bytes.
+/// What is known of a document before its words are compared: some 300 bytes.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     /// Id of the document.
     pub doc_id: String,
     /// Hash of the whole document.
     pub content: u128,
-    /// Hashes of the bands of its signature; `None` if it has fewer words than a run.
-    pub bands: Option<[u64; BANDS]>,
+    /// Its signature; `None` if it has fewer words than a run.
+    pub signature: Option<Box<ShortSignature>>,
     /// Size in bytes.
     pub bytes: u64,
+}
+
+/// A signature as far as documents are compared by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShortSignature {
+    /// Hashes of its bands.
+    bands: [u64; BANDS],
+    /// The lowest byte of each value.
+    values: [u8; SIGNATURE],
+}
+
+impl ShortSignature {
+    /// Shortens a signature.
+    pub fn new(signature: &Signature) -> Self {
+        let band = |band| {
+            let bytes: Vec<u8> = signature.band(band).iter().flat_map(|value| value.to_le_bytes()).collect();
+            u64::from_le_bytes(blake3::hash(&bytes).as_bytes()[..8].try_into().unwrap_or_default())
+        };
+        Self { bands: std::array::from_fn(band), values: signature.0.map(|value| value.to_le_bytes()[0]) }
+    }
+
+    /// Returns the share of the values that agree, an estimate of the Jaccard similarity.
+    fn agreement(&self, other: &Self) -> f64 {
+        let agree: u8 = self.values.iter().zip(&other.values).map(|(a, b)| u8::from(a == b)).sum();
+        f64::from(agree) / f64::from(u8::try_from(SIGNATURE).unwrap_or(u8::MAX))
+    }
 }
 
 /// The document that another is a duplicate of.
@@ -54,15 +85,6 @@ impl Duplicate {
     fn same(of: usize) -> Self {
         Self { of, jaccard: 1.0, containment: 1.0 }
     }
-}
-
-/// Returns the hashes of the bands of a signature.
-pub fn bands(signature: &Signature) -> [u64; BANDS] {
-    std::array::from_fn(|band| {
-        let bytes: Vec<u8> = signature.band(band).iter().flat_map(|value| value.to_le_bytes()).collect();
-        let hash = blake3::hash(&bytes);
-        u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default())
-    })
 }
 
 /// Returns the first 16 bytes of a hash in hexadecimal.
@@ -84,13 +106,13 @@ pub fn find(
     mut read: impl FnMut(&[usize]) -> Result<Vec<Shingles>>,
 ) -> Result<Vec<Option<Duplicate>>> {
     let first = first_of_same(documents);
-    let candidates = candidates(documents, &first);
+    let candidates = candidates(documents, &first, near - DOUBT);
     // Documents that the words of others decide about, together.
     let mut groups = Groups::new(documents.len());
     for (&later, earlier) in &candidates {
         earlier.iter().for_each(|&earlier| groups.join(later, earlier));
     }
-    let is_copy = |document: usize| first[document] != document && documents[document].bands.is_some();
+    let is_copy = |document: usize| first[document] != document && documents[document].signature.is_some();
     (0..documents.len()).filter(|&document| is_copy(document)).for_each(|copy| groups.join(copy, first[copy]));
     let mut alike: BTreeMap<usize, Vec<Duplicate>> = BTreeMap::new();
     let mut copies = BTreeSet::new();
@@ -123,7 +145,7 @@ pub fn find(
     let mut found: Vec<Option<Duplicate>> = vec![None; documents.len()];
     for document in 0..documents.len() {
         let original = first[document];
-        let is_same = original != document && (documents[document].bands.is_none() || copies.contains(&document));
+        let is_same = original != document && (documents[document].signature.is_none() || copies.contains(&document));
         let own = alike.get(if is_same { &original } else { &document }).into_iter().flatten().copied();
         let options = own.chain(is_same.then(|| Duplicate::same(original)));
         found[document] = options.filter(|pair| found[pair.of].is_none()).min_by_key(|pair| pair.of);
@@ -134,22 +156,31 @@ pub fn find(
 /// Returns, for each document, the first one with the same signature or, without one, the same content.
 fn first_of_same(documents: &[Sketch]) -> Vec<usize> {
     let mut known = HashMap::new();
-    let key = |sketch: &Sketch| (sketch.bands, if sketch.bands.is_some() { 0 } else { sketch.content });
+    let key = |sketch: &Sketch| match &sketch.signature {
+        Some(signature) => (Some(signature.bands), 0),
+        None => (None, sketch.content),
+    };
     documents.iter().enumerate().map(|(number, sketch)| *known.entry(key(sketch)).or_insert(number)).collect()
 }
 
-/// Returns, for each document that is the first of its kind, the earlier ones of other kinds that share a band with it.
-fn candidates(documents: &[Sketch], first: &[usize]) -> BTreeMap<usize, BTreeSet<usize>> {
+/// Returns, for each document that is the first of its kind, the earlier ones of other kinds that share a band with it, and of
+/// whose signatures at least this share agrees.
+fn candidates(documents: &[Sketch], first: &[usize], least: f64) -> BTreeMap<usize, BTreeSet<usize>> {
+    let signature = |number: usize| documents[number].signature.as_deref();
     let mut candidates: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for band in 0..BANDS {
-        let of = documents.iter().enumerate().filter(|(number, _)| first[*number] == *number);
+        let of = (0..documents.len()).filter(|&number| first[number] == number);
         let mut values: Vec<(u64, usize)> =
-            of.filter_map(|(number, sketch)| Some((sketch.bands.as_ref()?[band], number))).collect();
+            of.filter_map(|number| Some((signature(number)?.bands[band], number))).collect();
         values.par_sort_unstable();
         for shared in values.chunk_by(|a, b| a.0 == b.0) {
-            for (position, (_, later)) in shared.iter().enumerate().skip(1) {
-                let earlier = shared[..position.min(MOST)].iter().map(|(_, earlier)| *earlier);
-                candidates.entry(*later).or_default().extend(earlier);
+            for (position, &(_, later)) in shared.iter().enumerate().skip(1) {
+                for &(_, earlier) in &shared[..position.min(MOST)] {
+                    let agreement = signature(later).zip(signature(earlier)).map(|(a, b)| a.agreement(b));
+                    if agreement.is_some_and(|agreement| agreement >= least) {
+                        candidates.entry(later).or_default().insert(earlier);
+                    }
+                }
             }
         }
     }

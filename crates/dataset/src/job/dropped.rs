@@ -13,7 +13,7 @@ use super::parts::PartWork;
 use super::prepare::{Cut, Recipe};
 use crate::corpus::{self, FetchedDocument, QuarantinedDocument, Source};
 use crate::dataset::QuarantineRow;
-use crate::duplicates::{self, DropRule, Sketch};
+use crate::duplicates::{self, DropRule, ShortSignature, Sketch};
 
 /// Bytes of documents that are cut at a time.
 const BLOCK_BYTES: u64 = 8 << 20;
@@ -36,7 +36,12 @@ pub(super) fn drop_duplicates(
     let sketch = |cut: &Cut<'_>| Sketch {
         doc_id: cut.row.doc_id.to_string(),
         content: duplicates::short(&cut.row.content_hash),
-        bands: cut.row.signature.as_ref().filter(|_| near.is_some()).map(|signature| duplicates::bands(signature)),
+        signature: cut
+            .row
+            .signature
+            .as_ref()
+            .filter(|_| near.is_some())
+            .map(|signature| Box::new(ShortSignature::new(signature))),
         bytes: cut.row.bytes.unsigned_abs(),
     };
     let read = |cut: Cut<'_>| (sketch(&cut), cut.row.content_hash.clone());

@@ -15,7 +15,7 @@ use chunkmill_text::similarity::{SIGNATURE, Shingles, Signature};
 use rayon::prelude::*;
 
 use crate::dataset::{self, Counts, Dataset, DuplicateRow, FORMAT_VERSION, FileEntry, Manifest, Part, Staging, Table};
-use crate::duplicates::{self, NEAR, Sketch};
+use crate::duplicates::{self, NEAR, ShortSignature, Sketch};
 
 /// Where the chunks of a document are.
 struct ChunkPlace {
@@ -117,15 +117,14 @@ fn documents(
             return Err(snapshot.damaged(file, "does not have the columns of `documents`"));
         };
         for row in 0..batch.num_rows() {
-            let signature = || values.get(row * SIGNATURE..)?.first_chunk().copied().map(Signature);
+            let signature = || {
+                let signature = values.get(row * SIGNATURE..)?.first_chunk().copied().map(Signature)?;
+                Some(Box::new(ShortSignature::new(&signature)))
+            };
             let sketch = Sketch {
                 doc_id: ids.value(row).to_owned(),
                 content: duplicates::short(hashes.value(row)),
-                bands: signatures
-                    .is_valid(row)
-                    .then(signature)
-                    .flatten()
-                    .map(|signature| duplicates::bands(&signature)),
+                signature: if signatures.is_valid(row) { signature() } else { None },
                 bytes: bytes.value(row).unsigned_abs(),
             };
             let count = usize::try_from(chunks.value(row)).unwrap_or_default();
