@@ -29,7 +29,9 @@ fn changes(home: &Path, since: &str) -> Vec<[String; 3]> {
     let (code, lines, err) = run(home, &["changes", "out", "--since", since, "--json"]);
     assert_eq!(code, 0, "{err}");
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    json_lines(&lines).iter().map(|row| ["change", "chunk_id", "moved_from"].map(|key| text(row, key))).collect()
+    let lines = json_lines(&lines);
+    assert_eq!(lines[0]["snapshot"], snapshot(home, "out"));
+    lines[1..].iter().map(|row| ["change", "chunk_id", "moved_from"].map(|key| text(row, key))).collect()
 }
 
 /// A dataset with a history: a section was put in, a document renamed, another one added. Returns the first snapshot.

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// a copy of the dataset
     #[arg(long, value_name = "SNAPSHOT")]
     since: String,
-    /// Print a JSON object per chunk
+    /// Print a JSON object with the ids of both snapshots, then one per chunk
     #[arg(long)]
     json: bool,
     /// Print an Arrow IPC stream with all columns of the chunks, including their vectors
@@ -37,11 +37,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let dataset = Dataset::open(&args.dataset)?;
     let changes = Changes::since(&dataset, &args.since)?;
     if args.json {
+        print_json(&serde_json::json!({"since": changes.since, "snapshot": changes.snapshot}))?;
         changes.rows.iter().try_for_each(print_json)?;
         return Ok(exit::DONE);
     }
     if args.arrow {
-        let schema = Changes::chunks_schema(&dataset);
+        let schema = changes.chunks_schema(&dataset);
         let mut stream = StreamWriter::try_new(BufWriter::new(output::binary()?), &schema).map_err(cannot_write)?;
         for rows in changes.chunks(&dataset) {
             stream.write(&rows?).map_err(cannot_write)?;

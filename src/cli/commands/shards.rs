@@ -163,8 +163,11 @@ fn describe(plan: &Plan, service: Option<&ServiceSettings>, verbose: bool) -> St
     if plan.other_files.paths.count > 0 {
         lines.push(left_out(&plan.other_files, verbose));
     }
-    if documents.passed_over > 0 {
-        let passed_over = count(documents.passed_over, "document");
+    if !plan.dropped.is_empty() {
+        lines.push(format!("  drop       {}", count(plan.dropped.len(), "duplicate")));
+    }
+    if let passed_over @ 1.. = documents.passed_over.saturating_sub(plan.dropped.len() as u64) {
+        let passed_over = count(passed_over, "document");
         lines.push(format!("  quarantine {passed_over}, known from discovery alone"));
     }
     lines.push(format!("  files      {to_make} of {} to build in each table", parts.len()));

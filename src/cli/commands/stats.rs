@@ -14,6 +14,9 @@ use crate::job::{RepeatedParagraph, boilerplate};
 use crate::storage::Location;
 use crate::value::count;
 
+/// Number of repeated paragraphs that are shown to people.
+const MOST_PARAGRAPHS: usize = 50;
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The dataset: a folder, or a URL such as `s3://BUCKET/PREFIX`
@@ -25,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     duplicates: bool,
     /// Also list the paragraphs that stand in at least this many documents
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
     boilerplate: Option<u64>,
     /// Print one JSON object
     #[arg(long)]
@@ -196,8 +199,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     for NearDuplicate { doc_id, duplicate_of, jaccard, .. } in stats.near_duplicates.iter().flatten() {
         print(format_args!("  near-duplicate  {jaccard:.2}  {doc_id}  of {duplicate_of}"))?;
     }
-    for RepeatedParagraph { documents, text, .. } in stats.boilerplate.iter().flatten() {
+    let repeated = stats.boilerplate.as_deref().unwrap_or_default();
+    for RepeatedParagraph { documents, text, .. } in repeated.iter().take(MOST_PARAGRAPHS) {
         print(format_args!("  stands in {documents} documents  {text}"))?;
+    }
+    if let more @ 1.. = repeated.len().saturating_sub(MOST_PARAGRAPHS) {
+        print(format_args!("  … and {} more; --json has all", count(more, "paragraph")))?;
     }
     Ok(exit::DONE)
 }

@@ -274,7 +274,11 @@ impl Staging {
     fn record(&self, manifest: &Manifest) -> Result<Option<ChunkChanges>> {
         let after = Dataset::uncommitted(self.root.clone(), manifest.clone());
         match Dataset::find(&self.root) {
-            Ok(Some(before)) => history::record(&self.workspace, &before, &after),
+            // A dataset without a history is a dataset.
+            Ok(Some(before)) => Ok(history::record(&self.workspace, &before, &after).unwrap_or_else(|error| {
+                tracing::warn!("cannot write down what changed: {error}");
+                None
+            })),
             Ok(None) => Ok(Some(ChunkChanges { added: manifest.counts.chunks, ..ChunkChanges::default() })),
             Err(_) => Ok(None),
         }

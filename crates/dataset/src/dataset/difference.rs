@@ -319,12 +319,14 @@ impl Changes {
     }
 
     /// Returns the columns of [`chunks`](Self::chunks): `change` and `moved_from`, then those of `chunks`, which may all
-    /// be null.
-    pub fn chunks_schema(dataset: &Dataset) -> SchemaRef {
+    /// be null. Its metadata has the ids of both snapshots.
+    pub fn chunks_schema(&self, dataset: &Dataset) -> SchemaRef {
         let chunks = dataset.manifest().schema(Table::Chunks);
         let known = ["change", "moved_from"].map(|name| Field::new(name, DataType::Utf8, name == "moved_from"));
         let columns = chunks.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-        Arc::new(Schema::new(known.into_iter().chain(columns).collect::<Vec<_>>()))
+        let ids = [("chunkmill.since", &self.since), ("chunkmill.snapshot", &self.snapshot)];
+        let ids: HashMap<String, String> = ids.map(|(key, id)| (key.to_owned(), id.clone())).into();
+        Arc::new(Schema::new_with_metadata(known.into_iter().chain(columns).collect::<Vec<_>>(), ids))
     }
 
     /// Reads the rows that are added, changed or moved from `dataset`, which has the later snapshot. Batches with those that
@@ -333,7 +335,7 @@ impl Changes {
         let known: HashMap<&str, &RowChange> = self.rows.iter().map(|row| (row.chunk_id.as_str(), row)).collect();
         let is_removed = |row: &&RowChange| row.change == ChangeKind::Removed;
         let here: HashSet<&str> = self.rows.iter().filter(|row| !is_removed(row)).map(|row| &*row.doc_id).collect();
-        let schema = Self::chunks_schema(dataset);
+        let schema = self.chunks_schema(dataset);
         let removed: Vec<&RowChange> = self.rows.iter().filter(is_removed).collect();
         let gone =
             (!removed.is_empty()).then(|| of_removed(&schema, &removed).map_err(|error| dataset.unreadable(&error)));

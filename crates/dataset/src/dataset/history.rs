@@ -8,6 +8,7 @@
 //!
 //! The files may take a tenth of the dataset, and [`SMALL`]. Those of the commits longest ago are removed first.
 
+use std::collections::btree_map;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use chunkmill_base::error::{Error, Result};
 
 use super::difference::{ChunkChanges, Difference, RowState, compare, contents};
-use super::workspace::{Workspace, make_folder};
+use super::workspace::{Workspace, check_folder, make_folder};
 use super::{Changes, Dataset};
 use crate::storage::{Entry, Location};
 
@@ -92,10 +93,15 @@ struct Step {
 /// Returns the commits that are written down.
 fn steps(root: &Location) -> Result<Vec<Step>> {
     let folder = root.join(FOLDER);
+    // Through a link, the files would be somebody else's.
+    if check_folder(root, &folder).is_err() {
+        return Ok(Vec::new());
+    }
     let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;
+    let is_id = |id: &str| id.len() == ID && id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     let step = |file: Entry| {
         let name = file.name();
-        let (from, to) = name.strip_suffix(EXTENSION)?.split_once('-')?;
+        let (from, to) = name.strip_suffix(EXTENSION)?.split_once('-').filter(|(from, to)| is_id(from) && is_id(to))?;
         Some(Step { from: from.to_owned(), to: to.to_owned(), file })
     };
     Ok(found.into_iter().filter(|entry| !entry.is_folder).filter_map(step).collect())
@@ -138,6 +144,9 @@ pub(super) fn outdated(root: &Location, current: Option<&Dataset>) -> Result<Vec
     Ok(steps.into_iter().map(|step| step.file).collect())
 }
 
+/// Number of digits of an id.
+const ID: usize = 32;
+
 /// Shortest beginning of an id that is taken for one.
 const SHORTEST_ID: usize = 6;
 
@@ -151,9 +160,15 @@ impl Changes {
     /// copy, is damaged; [`Error::Io`].
     pub fn since(dataset: &Dataset, since: &str) -> Result<Self> {
         let is_hex = since.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let may_be_id = is_hex && (SHORTEST_ID..=32).contains(&since.len());
-        if may_be_id && !Path::new(since).exists() {
+        let is_here = Path::new(since).exists();
+        if is_hex && (SHORTEST_ID..=ID).contains(&since.len()) && !is_here {
             return changes_since(dataset, since);
+        }
+        if is_hex && !is_here {
+            let problem = format!(
+                "{since} is neither a folder nor the beginning of an id, which has {SHORTEST_ID} to {ID} digits"
+            );
+            return Err(Error::setting("--since", problem, "`chunkmill stats` shows the id of a snapshot"));
         }
         Self::between(&Dataset::open(since.parse::<Location>()?)?, dataset)
     }
@@ -173,14 +188,16 @@ fn changes_since(dataset: &Dataset, since: &str) -> Result<Changes> {
         return Err(unknown(since, &way.iter().map(|(index, _)| &*steps[*index].from).collect::<Vec<_>>(), is_only));
     };
     let id = steps[way[start].0].from.clone();
-    let mut all: BTreeMap<String, Difference> = BTreeMap::new();
+    let mut all: BTreeMap<(Arc<str>, String), Difference> = BTreeMap::new();
     let mut next = Some(start);
     while let Some((index, following)) = next.map(|position| way[position]) {
         for difference in read(dataset.root(), &steps[index].file.path)? {
             let difference = difference?;
-            match all.get_mut(&difference.chunk_id) {
-                Some(known) => known.after = difference.after,
-                None => drop(all.insert(difference.chunk_id.clone(), difference)),
+            match all.entry((Arc::clone(&difference.doc_id), difference.chunk_id.clone())) {
+                btree_map::Entry::Occupied(mut known) => known.get_mut().after = difference.after,
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(difference);
+                }
             }
         }
         next = following;

@@ -25,7 +25,7 @@ const MOST: usize = 256;
 /// How far the share of values that agree may be below the similarity, which it estimates: about four standard deviations.
 const DOUBT: f64 = 0.15;
 
-/// Bytes of documents whose runs of words are in memory at once, unless more of them are alike.
+/// Bytes of documents whose runs of words are in memory at once.
 const BATCH_BYTES: u64 = 64 << 20;
 
 /// Jaccard similarity from which documents count as alike.
@@ -92,11 +92,9 @@ pub(crate) fn short(hash: &str) -> u128 {
     hash.get(..32).and_then(|digits| u128::from_str_radix(digits, 16).ok()).unwrap_or_default()
 }
 
-/// A pair of alike documents: the later one, and what it has in common with the earlier one.
-type Pair = (usize, Duplicate);
-
-/// Finds the duplicates among documents that are sorted by id: for each document, the one that it is a duplicate of.
-/// Documents with a Jaccard similarity of at least `near` are alike. `read` returns the runs of words of some documents.
+/// Finds the duplicates among documents: for each, the one that it is a duplicate of. Of alike documents, the first in their
+/// order stays. Documents with a Jaccard similarity of at least `near` are alike. `read` returns the runs of words of some
+/// documents.
 ///
 /// # Errors
 /// Those of `read`.
@@ -107,59 +105,79 @@ pub fn find(
 ) -> Result<Vec<Option<Duplicate>>> {
     let first = first_of_same(documents);
     let candidates = candidates(documents, &first, near - DOUBT);
-    // Documents that the words of others decide about, together.
-    let mut groups = Groups::new(documents.len());
-    for (&later, earlier) in &candidates {
-        earlier.iter().for_each(|&earlier| groups.join(later, earlier));
-    }
-    let is_copy = |document: usize| first[document] != document && documents[document].signature.is_some();
-    (0..documents.len()).filter(|&document| is_copy(document)).for_each(|copy| groups.join(copy, first[copy]));
+    let bytes = |number: &usize| documents[*number].bytes;
     let mut alike: BTreeMap<usize, Vec<Duplicate>> = BTreeMap::new();
-    let mut copies = BTreeSet::new();
-    for batch in groups.batches(|document| documents[document].bytes) {
-        let runs = read(&batch)?;
-        let runs: HashMap<usize, Shingles> = batch.iter().copied().zip(runs).collect();
-        let compared = batch.par_iter().map(|&document| {
-            let own = &runs[&document];
-            let original = first[document];
-            if is_copy(document) && runs[&original] == *own {
-                return Ok(document);
-            }
-            let others = candidates.get(&original).into_iter().flatten().copied();
-            let others = others.chain((original != document).then_some(original));
+    let mut compare = |later: &[usize], earlier: &[usize], runs: &HashMap<usize, Shingles>| {
+        let known: BTreeSet<usize> = earlier.iter().copied().collect();
+        let compared = later.par_iter().map(|later| {
+            let own = &runs[later];
             let pair = |of: usize| {
                 let other = &runs[&of];
                 Duplicate { of, jaccard: own.jaccard(other), containment: own.contained_in(other) }
             };
-            let pairs: Vec<Pair> =
-                others.map(pair).filter(|pair| pair.jaccard >= near).map(|pair| (document, pair)).collect();
-            Err(pairs)
+            let pairs = candidates[later].iter().filter(|of| known.contains(of)).map(|of| pair(*of));
+            (*later, pairs.filter(|pair| pair.jaccard >= near).collect::<Vec<_>>())
         });
-        for result in compared.collect::<Vec<_>>() {
-            match result {
-                Ok(copy) => drop(copies.insert(copy)),
-                Err(pairs) => pairs.into_iter().for_each(|(later, pair)| alike.entry(later).or_default().push(pair)),
+        for (later, pairs) in compared.collect::<Vec<_>>() {
+            alike.entry(later).or_default().extend(pairs);
+        }
+    };
+    let all: Vec<usize> = candidates.keys().copied().collect();
+    let mut rest = &all[..];
+    while !rest.is_empty() {
+        // As many documents as may be in memory together with those that they are compared with.
+        let (mut needed, mut size, mut count) = (BTreeSet::new(), 0, 0);
+        for later in rest {
+            let new: Vec<usize> =
+                candidates[later].iter().chain([later]).filter(|number| !needed.contains(*number)).copied().collect();
+            size += new.iter().map(bytes).sum::<u64>();
+            if count > 0 && size > BATCH_BYTES {
+                break;
             }
+            needed.extend(new);
+            count += 1;
+        }
+        let (later, others) = rest.split_at(count);
+        rest = others;
+        let needed: Vec<usize> = needed.into_iter().collect();
+        // A single document may be like many large ones.
+        for part in blocks(&needed, bytes) {
+            let mut wanted = part.to_vec();
+            wanted.extend(later.iter().filter(|number| part.binary_search(number).is_err()));
+            let runs = read(&wanted)?;
+            compare(later, part, &wanted.into_iter().zip(runs).collect());
         }
     }
     let mut found: Vec<Option<Duplicate>> = vec![None; documents.len()];
     for document in 0..documents.len() {
         let original = first[document];
-        let is_same = original != document && (documents[document].signature.is_none() || copies.contains(&document));
-        let own = alike.get(if is_same { &original } else { &document }).into_iter().flatten().copied();
-        let options = own.chain(is_same.then(|| Duplicate::same(original)));
+        let own = alike.get(&original).into_iter().flatten().copied();
+        let options = own.chain((original != document).then(|| Duplicate::same(original)));
         found[document] = options.filter(|pair| found[pair.of].is_none()).min_by_key(|pair| pair.of);
     }
     Ok(found)
 }
 
-/// Returns, for each document, the first one with the same signature or, without one, the same content.
+/// Divides documents into blocks that are about as large as they may be.
+fn blocks<'n>(numbers: &'n [usize], bytes: impl Fn(&usize) -> u64) -> Vec<&'n [usize]> {
+    let mut size = 0;
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for (at, number) in numbers.iter().enumerate() {
+        size += bytes(number);
+        if size > BATCH_BYTES && at > start {
+            blocks.push(&numbers[start..at]);
+            (start, size) = (at, bytes(number));
+        }
+    }
+    blocks.push(&numbers[start..]);
+    blocks
+}
+
+/// Returns, for each document, the first one with the same content and the same signature.
 fn first_of_same(documents: &[Sketch]) -> Vec<usize> {
     let mut known = HashMap::new();
-    let key = |sketch: &Sketch| match &sketch.signature {
-        Some(signature) => (Some(signature.bands), 0),
-        None => (None, sketch.content),
-    };
+    let key = |sketch: &Sketch| (sketch.content, sketch.signature.as_ref().map(|signature| signature.bands));
     documents.iter().enumerate().map(|(number, sketch)| *known.entry(key(sketch)).or_insert(number)).collect()
 }
 
@@ -185,50 +203,6 @@ fn candidates(documents: &[Sketch], first: &[usize], least: f64) -> BTreeMap<usi
         }
     }
     candidates
-}
-
-/// Documents in groups: a forest of numbers, in which each leads to the smallest of its group.
-struct Groups(Vec<usize>);
-
-impl Groups {
-    fn new(len: usize) -> Self {
-        Self((0..len).collect())
-    }
-
-    fn root(&mut self, mut number: usize) -> usize {
-        while self.0[number] != number {
-            self.0[number] = self.0[self.0[number]];
-            number = self.0[number];
-        }
-        number
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
-    }
-
-    /// Returns batches of whole groups of more than one document, each batch about as large as it may be.
-    fn batches(mut self, bytes: impl Fn(usize) -> u64) -> Vec<Vec<usize>> {
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for number in 0..self.0.len() {
-            groups.entry(self.root(number)).or_default().push(number);
-        }
-        let mut batches: Vec<Vec<usize>> = Vec::new();
-        let mut left = 0;
-        for group in groups.into_values().filter(|group| group.len() > 1) {
-            let size: u64 = group.iter().map(|&number| bytes(number)).sum();
-            match batches.last_mut().filter(|_| size <= left) {
-                Some(batch) => batch.extend(group),
-                None => {
-                    left = BATCH_BYTES;
-                    batches.push(group);
-                }
-            }
-            left = left.saturating_sub(size);
-        }
-        batches
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use arrow::array::AsArray;
-use arrow::datatypes::Int64Type;
 use chunkmill_base::error::Result;
 
+use super::duplicates::OwnText;
 use crate::dataset::{Dataset, Table};
 
 /// Fewest words of a paragraph that is counted.
@@ -47,7 +47,7 @@ pub fn boilerplate(dataset: &Dataset, least: u64) -> Result<Vec<RepeatedParagrap
             *known = Known { documents: known.documents + 1, last: document };
         }
     })?;
-    known.retain(|_, known| known.documents >= least.max(2));
+    known.retain(|_, known| known.documents >= least);
     // The texts are read a second time, because few of them are shown.
     let mut found: HashMap<u128, RepeatedParagraph> = HashMap::new();
     for_each_paragraph(dataset, |hash, _, paragraph| {
@@ -74,30 +74,33 @@ fn line(paragraph: &str) -> String {
 
 /// Calls a function with the hash of each paragraph, the number of its document, and its text.
 fn for_each_paragraph(dataset: &Dataset, mut each: impl FnMut(u128, u64, &str)) -> Result<()> {
-    let mut document = 0;
-    let mut before = String::new();
+    let mut number = 0;
+    let mut finish = |text: &mut String| {
+        for paragraph in paragraphs(text) {
+            let hash = blake3::hash(line(paragraph).as_bytes());
+            each(u128::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap_or_default()), number, paragraph);
+        }
+        number += 1;
+        text.clear();
+    };
+    let (mut document, mut text, mut end) = (String::new(), String::new(), 0);
     for file in dataset.files(Table::Chunks) {
-        for batch in dataset.read(file, &["doc_id", "content", "prefix_len"], None)? {
+        for batch in dataset.read(file, &["doc_id", "content", "prefix_len", "start_byte", "end_byte"], None)? {
             let batch = batch?;
-            let text = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
-            let prefix = batch.column_by_name("prefix_len").and_then(|column| column.as_primitive_opt::<Int64Type>());
-            let (Some(ids), Some(contents), Some(prefix)) = (text("doc_id"), text("content"), prefix) else {
-                return Err(dataset.damaged(file, "does not have the columns of `chunks`"));
-            };
+            let damaged = || dataset.damaged(file, "has text that does not fit its range");
+            let ids = batch.column_by_name("doc_id").and_then(|ids| ids.as_string_opt::<i32>()).ok_or_else(damaged)?;
             for row in 0..batch.num_rows() {
-                if ids.value(row) != before {
-                    ids.value(row).clone_into(&mut before);
-                    document += 1;
+                let own = OwnText::read(&batch, row).ok_or_else(damaged)?;
+                if ids.value(row) != document {
+                    finish(&mut text);
+                    ids.value(row).clone_into(&mut document);
+                    end = own.range.start;
                 }
-                let own = contents.value(row).get(usize::try_from(prefix.value(row)).unwrap_or_default()..);
-                for paragraph in paragraphs(own.unwrap_or_default()) {
-                    let hash = blake3::hash(line(paragraph).as_bytes());
-                    let hash = u128::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap_or_default());
-                    each(hash, document, paragraph);
-                }
+                own.add_to(&mut text, &mut end);
             }
         }
     }
+    finish(&mut text);
     Ok(())
 }
 

@@ -76,12 +76,16 @@ pub(super) fn write(
     rows.iter().enumerate().map(write).collect()
 }
 
-/// Returns the files of the snapshot that is replaced if it has the same documents, and its files are intact.
+/// Returns the files of the snapshot that is replaced if it has the same documents and chunks, and its files are intact.
 fn known(staging: &Staging, parts: &[Part], counts: &mut Counts) -> Option<Vec<FileEntry>> {
     let earlier = Dataset::find(staging.root()).ok()??;
-    let documents = parts.iter().flat_map(|part| part.of(Table::Documents));
-    let is_same = earlier.manifest().format_version == FORMAT_VERSION
-        && documents.map(|file| &file.path).eq(earlier.files(Table::Documents).map(|file| &file.path));
+    let is_same_table = |table| {
+        let now = parts.iter().flat_map(|part| part.of(table));
+        now.map(|file| &file.path).eq(earlier.files(table).map(|file| &file.path))
+    };
+    let versions = (earlier.manifest().format_version, earlier.manifest().tool_version.as_str());
+    let is_same = versions == (FORMAT_VERSION, env!("CARGO_PKG_VERSION"))
+        && [Table::Documents, Table::Chunks].into_iter().all(is_same_table);
     let files: Vec<FileEntry> = earlier.files(Table::Duplicates).filter(|_| is_same).cloned().collect();
     let is_intact = |file: &FileEntry| {
         let bytes = staging.root().read(&file.path);
@@ -159,7 +163,7 @@ fn words(
         for batch in snapshot.read_at(staging.locate(file), file, &columns, Some(rows))? {
             let batch = batch?;
             for row in 0..batch.num_rows() {
-                let own = own_text(&batch, row)
+                let own = OwnText::read(&batch, row)
                     .ok_or_else(|| snapshot.damaged(file, "has text that does not fit its range"))?;
                 let (document, left) = match open.take() {
                     Some(open) => open,
@@ -168,7 +172,7 @@ fn words(
                         texts.find(|(_, chunks)| *chunks > 0).unwrap_or_default()
                     }
                 };
-                add(&mut text, &mut end, own.range, own.text);
+                own.add_to(&mut text, &mut end);
                 match left {
                     0 | 1 => found.push((document, Shingles::of(&text))),
                     left => open = Some((document, left - 1)),
@@ -183,27 +187,35 @@ fn words(
 }
 
 /// The text of a chunk that is the document's own, and where it is.
-struct OwnText<'b> {
-    range: Range<usize>,
+pub(super) struct OwnText<'b> {
+    pub(super) range: Range<usize>,
     text: &'b str,
 }
 
-fn own_text(batch: &RecordBatch, row: usize) -> Option<OwnText<'_>> {
-    let int = |name: &str| {
-        let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
-        usize::try_from(column.value(row)).ok()
-    };
-    let (start, end, prefix) = (int("start_byte")?, int("end_byte")?, int("prefix_len")?);
-    let content = batch.column_by_name("content")?.as_string_opt::<i32>()?.value(row);
-    let text = content.get(prefix..prefix.checked_add(end.checked_sub(start)?)?)?;
-    Some(OwnText { range: start..end, text })
-}
-
-/// Adds the text of a chunk to that of its document. Chunks that do not touch stay apart.
-pub(super) fn add(text: &mut String, end: &mut usize, range: Range<usize>, own: &str) {
-    if range.start != *end {
-        text.push('\n');
+impl<'b> OwnText<'b> {
+    /// Returns the text of a row of `chunks`; `None` if it does not fit its range.
+    pub(super) fn read(batch: &'b RecordBatch, row: usize) -> Option<Self> {
+        let int = |name: &str| {
+            let column = batch.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
+            usize::try_from(column.value(row)).ok()
+        };
+        let (start, end, prefix) = (int("start_byte")?, int("end_byte")?, int("prefix_len")?);
+        let content = batch.column_by_name("content")?.as_string_opt::<i32>()?.value(row);
+        let text = content.get(prefix..prefix.checked_add(end.checked_sub(start)?)?)?;
+        Some(Self { range: start..end, text })
     }
-    text.push_str(own);
-    *end = range.end;
+
+    /// Returns the text of a part of a document.
+    pub(super) fn of(document: &'b str, range: Range<usize>) -> Self {
+        Self { text: &document[range.clone()], range }
+    }
+
+    /// Adds it to the text of its document, which ends at `end` so far. Chunks that do not touch stay apart.
+    pub(super) fn add_to(&self, text: &mut String, end: &mut usize) {
+        if self.range.start != *end {
+            text.push('\n');
+        }
+        text.push_str(self.text);
+        *end = self.range.end;
+    }
 }

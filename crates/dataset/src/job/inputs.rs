@@ -45,7 +45,8 @@ impl InputRecipe {
         inputs.hasher.update(self.hash.as_bytes());
         inputs.fields([&passed_over.len().to_string()]);
         for row in passed_over {
-            inputs.fields([&row.doc_id, &row.collection, &row.path, &row.reason]);
+            let content = row.content_hash.as_deref().unwrap_or_default();
+            inputs.fields([&row.doc_id, &row.collection, &row.path, &row.code, &row.reason, content]);
         }
         inputs
     }

@@ -11,7 +11,7 @@ use chunkmill_text::document::{Admission, Costly, Document, Layer, Origin, blank
 use chunkmill_text::similarity::{Shingles, Signature};
 use chunkmill_text::tokens::Sizer;
 
-use super::duplicates;
+use super::duplicates::OwnText;
 use crate::corpus::{FetchedDocument, QuarantinedDocument};
 use crate::dataset::{ChunkRow, DocumentRow};
 use crate::links::Outline;
@@ -130,7 +130,7 @@ impl Cut<'_> {
     pub(super) fn shingles(&self) -> Shingles {
         let (mut text, mut end) = (String::new(), self.chunks.first().map_or(0, |chunk| chunk.range.start));
         for Chunk { range, .. } in &self.chunks {
-            duplicates::add(&mut text, &mut end, range.clone(), &self.document.text[range.clone()]);
+            OwnText::of(&self.document.text, range.clone()).add_to(&mut text, &mut end);
         }
         Shingles::of(&text)
     }

@@ -225,7 +225,9 @@ impl Searcher {
             let place = self.place(found.row);
             // A text that is repeated within one document is kept; one that repeats another document is left out.
             let mut others = pieces.iter().filter(|piece| piece.place.document.doc_id != place.document.doc_id);
-            if !text.own.trim().is_empty() && !others.any(|other| is_alike(&text, &other.text)) {
+            if !text.own.trim().is_empty()
+                && !others.any(|other| is_same((&text, place.header_path), (&other.text, other.place.header_path)))
+            {
                 pieces.push(Piece { rank, score: found.score, chance: found.chance, place, text, cut: None });
             }
         }
@@ -233,16 +235,20 @@ impl Searcher {
     }
 }
 
-/// Jaccard similarity of runs of words from which texts of two documents count as one: that of the table of duplicates.
-const ALIKE: f64 = 0.8;
+/// Jaccard similarity of runs of words from which texts of two documents may count as one. A text of a hundred words may
+/// differ in one.
+const ALIKE: f64 = 0.9;
 
-/// Returns whether two texts have the same bytes or nearly the same words.
-fn is_alike(a: &Text, b: &Text) -> bool {
-    let (least, most) = (a.shingles.len().min(b.shingles.len()), a.shingles.len().max(b.shingles.len()));
-    // The similarity is at most the ratio of their numbers.
-    #[expect(clippy::cast_precision_loss, reason = "a text has far fewer than 2^52 words")]
-    let may_be = least as f64 >= ALIKE * most as f64;
-    a.hash == b.hash || may_be && a.shingles.jaccard(&b.shingles) >= ALIKE
+/// Returns whether two texts have the same bytes, or nearly the same words below the same headings. Pages of one template
+/// differ in a name above them or in a number, and that is what they say.
+fn is_same((a, above_a): (&Text, &str), (b, above_b): (&Text, &str)) -> bool {
+    let is_near = || above_a == above_b && a.shingles.jaccard(&b.shingles) >= ALIKE;
+    a.hash == b.hash || is_near() && numbers(&a.own).eq(numbers(&b.own))
+}
+
+/// Returns the words of a text that have digits.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.contains(|c: char| c.is_numeric()))
 }
 
 /// Number of tokens by which the sum over the parts of a text may exceed the count of the whole.
