@@ -140,3 +140,29 @@ fn what_does_not_lead_to_the_dataset_is_cleaned_up() {
     assert_eq!(changes(home.path(), &first).len(), 6, "what leads to it stays");
     assert_eq!(run(home.path(), &["verify", "out"]).0, 0);
 }
+
+#[test]
+fn a_dataset_without_a_history_is_a_dataset() {
+    let (home, _) = edited();
+    let changes = home.path().join("out/.changes");
+    for is_link in [false, true] {
+        let _ = fs::remove_dir_all(&changes);
+        if is_link {
+            #[cfg(unix)]
+            {
+                let _ = fs::remove_file(&changes);
+                let name = format!("{}-{}.jsonl.zst", "0".repeat(32), "1".repeat(32));
+                write(home.path(), &format!("elsewhere/{name}"), b"somebody else's");
+                std::os::unix::fs::symlink(home.path().join("elsewhere"), &changes).unwrap();
+            }
+        } else {
+            fs::write(&changes, b"a file").unwrap();
+        }
+        write(home.path(), "docs/e.md", format!("# E\n\n{is_link}\n").as_bytes());
+        index(home.path(), "out");
+        assert_eq!(run(home.path(), &["gc", "out"]).0, 0);
+        assert_eq!(run(home.path(), &["verify", "out"]).0, 0);
+    }
+    #[cfg(unix)]
+    assert_eq!(fs::read_dir(home.path().join("elsewhere")).unwrap().count(), 1, "nothing is removed through a link");
+}

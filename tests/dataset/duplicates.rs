@@ -134,3 +134,38 @@ fn paragraphs_of_many_documents_are_counted_once_for_each() {
     let (_, stats, _) = run(home.path(), &["stats", "out", "--boilerplate", "6", "--json"]);
     assert_eq!(json_lines(&stats)[0]["boilerplate"], serde_json::json!([]));
 }
+
+#[test]
+fn a_copy_that_changes_without_another_reason_is_listed_with_its_new_hash() {
+    let home = folder(&[]);
+    for name in ["a.md", "b.md"] {
+        write(home.path(), &format!("docs/{name}"), page(1).as_bytes());
+    }
+    let drop = ["--drop-duplicates", "near"];
+    assert_eq!(index(home.path(), "out", &drop).0, 0);
+    // Its words stay the same, and so does the reason.
+    write(home.path(), "docs/b.md", (page(1) + "!!!\n").as_bytes());
+    assert_eq!(index(home.path(), "out", &drop).0, 0);
+    assert_eq!(index(home.path(), "fresh", &drop).0, 0);
+    assert!(tree(&home.path().join("out")) == tree(&home.path().join("fresh")), "other bytes than a run from nothing");
+}
+
+#[test]
+fn a_collection_does_not_displace_another_and_a_promoted_document_stays() {
+    let home = folder(&[]);
+    for name in ["docs/guide.md", "ext/page.md", "docs/z.md"] {
+        write(home.path(), name, page(1).as_bytes());
+    }
+    let args = ["index", "default=docs", "external=ext", "-o", "out", "--embedder", "fake"];
+    let dropped = |more: &[&str]| {
+        assert_eq!(run(home.path(), &[&args[..], more].concat()).0, 0);
+        let list = fs::read_to_string(home.path().join("out/quarantine.jsonl")).unwrap();
+        json_lines(&list).iter().map(|row| row["doc_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(dropped(&[]), [""; 0]);
+    assert_eq!(run(home.path(), &["promote", "out", "z.md", "important"]).0, 0);
+    assert_eq!(dropped(&["--drop-duplicates", "exact"]), ["guide.md"], "z.md was promoted");
+    let (_, found, _) =
+        run(home.path(), &["search", "out", "word7919", "--mode", "keyword", "--promotion-level", "important"]);
+    assert!(found.contains("z.md"), "{found}");
+}

@@ -746,6 +746,36 @@ fn context_searcher(spec: &str) -> (TempDir, Searcher, Vec<(String, String)>) {
 }
 
 #[test]
+fn nearly_the_same_text_of_two_documents_is_handed_over_once_unless_it_says_something_else() {
+    let home = TempDir::new().unwrap();
+    let words: Vec<String> = (0..120)
+        .map(|i| {
+            [i / 26, i % 26].map(|at| char::from(b'a' + u8::try_from(at).unwrap())).iter().collect::<String>() + "ord"
+        })
+        .collect();
+    let text = |days: usize| format!("{} Backups are kept for {days} days, then they go.", words.join(" "));
+    let page = |plan: &str, text: &str| format!("# Plan {plan}\n\n{text}\n");
+    let nearly = text(30).replacen("then they go", "and then they go", 1);
+    for (name, page) in [
+        ("a.md", page("one", &text(30))),
+        ("mirror.md", page("one", &nearly)),
+        ("other-number.md", page("one", &text(60))),
+        ("other-plan.md", page("two", &nearly)),
+    ] {
+        write(home.path(), &format!("docs/{name}"), page.as_bytes());
+    }
+    let searcher = searcher(dataset(home.path(), &["docs"], "heading-tokens max=400 overlap=0"));
+    let all: Vec<FoundChunk> = (0..u32::try_from(searcher.len()).unwrap())
+        .map(|row| FoundChunk { row, score: 1.0, parts: Default::default(), chance: None })
+        .collect();
+    let context = searcher.context(&all, 100_000, Packing::Rank).unwrap();
+    let paths: Vec<&str> = context.passages.iter().map(|passage| passage.path.as_str()).collect();
+    assert_eq!(paths.len() + 1, all.len(), "{paths:?}");
+    assert!(!(paths.contains(&"a.md") && paths.contains(&"mirror.md")), "{paths:?}");
+    assert!(paths.contains(&"other-number.md") && paths.contains(&"other-plan.md"), "{paths:?}");
+}
+
+#[test]
 fn vectors_that_are_stored_in_fewer_bits_or_dimensions_score_as_that_store_would() {
     for (text, bytes) in [
         ("f32", 1536),

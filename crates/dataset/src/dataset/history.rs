@@ -93,8 +93,9 @@ struct Step {
 /// Returns the commits that are written down.
 fn steps(root: &Location) -> Result<Vec<Step>> {
     let folder = root.join(FOLDER);
+    let there = root.storage().find(&folder).map_err(Error::io("look for", &folder))?;
     // Through a link, the files would be somebody else's.
-    if check_folder(root, &folder).is_err() {
+    if there.is_some_and(|there| !there.is_folder) || check_folder(root, &folder).is_err() {
         return Ok(Vec::new());
     }
     let found = root.storage().list(&folder).map_err(Error::io("list", folder))?;

@@ -39,7 +39,9 @@ pub(super) fn write(
     fresh: bool,
     stop: &AtomicBool,
 ) -> Result<Vec<FileEntry>> {
-    if let Some(files) = known(staging, parts, counts).filter(|_| !fresh) {
+    let known = if fresh { None } else { known(staging, parts) };
+    if let Some((files, duplicates)) = known {
+        counts.duplicates = duplicates;
         return Ok(files);
     }
     let snapshot = Dataset::uncommitted(staging.root().clone(), manifest.clone());
@@ -76,8 +78,8 @@ pub(super) fn write(
     rows.iter().enumerate().map(write).collect()
 }
 
-/// Returns the files of the snapshot that is replaced if it has the same documents and chunks, and its files are intact.
-fn known(staging: &Staging, parts: &[Part], counts: &mut Counts) -> Option<Vec<FileEntry>> {
+/// Returns the files of the snapshot that is replaced, and how many duplicates they have, if it has the same documents and chunks, and its files are intact.
+fn known(staging: &Staging, parts: &[Part]) -> Option<(Vec<FileEntry>, u64)> {
     let earlier = Dataset::find(staging.root()).ok()??;
     let is_same_table = |table| {
         let now = parts.iter().flat_map(|part| part.of(table));
@@ -92,10 +94,7 @@ fn known(staging: &Staging, parts: &[Part], counts: &mut Counts) -> Option<Vec<F
         bytes.is_ok_and(|bytes| blake3::hash(&bytes).to_hex().as_str() == file.blake3)
     };
     let is_whole = files.len() == parts.len() && files.iter().all(is_intact);
-    is_whole.then(|| {
-        counts.duplicates = earlier.manifest().counts.duplicates;
-        files
-    })
+    is_whole.then(|| (files, earlier.manifest().counts.duplicates))
 }
 
 /// Reads what is compared of the documents of a part.
