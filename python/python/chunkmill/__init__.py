@@ -449,6 +449,11 @@ class Dataset:
         """Returns the table ``edges`` (links inside the corpus), or some of its columns."""
         return self._native.table("edges", columns)
 
+    @checked
+    def duplicates(self, columns: list[str] | None = None) -> Table:
+        """Returns the table ``duplicates`` (documents with nearly the words of another), or some of its columns."""
+        return self._native.table("duplicates", columns)
+
     @property
     def snapshot(self) -> str:
         """The id of the snapshot."""

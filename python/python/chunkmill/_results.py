@@ -269,10 +269,12 @@ class Report:
     """Number of links inside the corpus, including those to missing targets."""
     unresolved_edges: int
     edges_by_kind: dict[str, dict[str, int]]
+    duplicates: int
+    """Number of documents that have nearly the words of another."""
     changes: Changes
     """What has changed since the previous snapshot; everything is new if there was none."""
     chunk_changes: ChunkChanges | None
-    """The same of the chunks; ``None`` if there were too many to count."""
+    """The same of the chunks; ``None`` if there were too many files to compare."""
     other_files: OtherFiles
     """Files that were left out because of their type."""
     malformed_front_matter: int

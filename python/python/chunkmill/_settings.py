@@ -29,6 +29,10 @@ class _Corpus(TypedDict, total=False):
     """Which security risks quarantine a document [default: moderate]."""
     allow_blocked: bool | None
     """Index blocked documents anyway, with the flag `document_blocked` [default: false]."""
+    drop_duplicates: str | os.PathLike[str] | None
+    """Leave out duplicates: `exact`, documents with the same bytes as another, or `near=0.9`, those that share this
+    part of all runs of five words with another. The first by id stays; the others are quarantined [default:
+    none]."""
     html: Literal["main", "whole"] | None
     """Which part of an HTML page to read: `main`, without menus and banners, or `whole` [default: main]."""
     notebook_outputs: bool | None
