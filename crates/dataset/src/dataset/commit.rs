@@ -258,7 +258,7 @@ impl Staging {
             self.sync(&self.root.join(folder))?;
         }
         self.check_complete(&manifest)?;
-        let changes = self.record(&manifest)?;
+        let changes = self.record(&manifest);
         let path = self.root.join(manifest::FILE);
         self.storage().replace(&new, &path, &self.version).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Replaced { path: self.root.path().to_owned() },
@@ -271,16 +271,16 @@ impl Staging {
 
     /// Writes down what changes with the commit of a manifest; see [`history`]. Nothing is known of it if the snapshot before
     /// cannot be read.
-    fn record(&self, manifest: &Manifest) -> Result<Option<ChunkChanges>> {
+    fn record(&self, manifest: &Manifest) -> Option<ChunkChanges> {
         let after = Dataset::uncommitted(self.root.clone(), manifest.clone());
         match Dataset::find(&self.root) {
             // A dataset without a history is a dataset.
-            Ok(Some(before)) => Ok(history::record(&self.workspace, &before, &after).unwrap_or_else(|error| {
+            Ok(Some(before)) => history::record(&self.workspace, &before, &after).unwrap_or_else(|error| {
                 tracing::warn!("cannot write down what changed: {error}");
                 None
-            })),
-            Ok(None) => Ok(Some(ChunkChanges { added: manifest.counts.chunks, ..ChunkChanges::default() })),
-            Err(_) => Ok(None),
+            }),
+            Ok(None) => Some(ChunkChanges { added: manifest.counts.chunks, ..ChunkChanges::default() }),
+            Err(_) => None,
         }
     }
 

@@ -207,9 +207,10 @@ fn changes_since(dataset: &Dataset, since: &str) -> Result<Changes> {
 }
 
 fn unknown(since: &str, known: &[&str], is_only: bool) -> Error {
-    let problem = match is_only {
-        true => format!("it is not known what changed since the snapshot {since}"),
-        false => format!("several snapshots have ids that begin with {since}"),
+    let problem = if is_only {
+        format!("it is not known what changed since the snapshot {since}")
+    } else {
+        format!("several snapshots have ids that begin with {since}")
     };
     let help = match known {
         [] => "compare with a copy of that snapshot: `--since FOLDER`; or take all rows".to_owned(),

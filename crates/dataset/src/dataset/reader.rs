@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -144,28 +144,28 @@ impl Dataset {
         columns: &[&str],
         rows: Option<Vec<Range<usize>>>,
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
-        self.read_at(self.root.join(&file.path), file, columns, rows)
+        self.read_at(&self.root.join(&file.path), file, columns, rows)
     }
 
     /// Reads a file like [`read`](Self::read) from where it is before it has its place in the dataset.
     pub(crate) fn read_at(
         &self,
-        path: PathBuf,
+        path: &Path,
         file: &FileEntry,
         columns: &[&str],
         rows: Option<Vec<Range<usize>>>,
     ) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
         let damaged = {
-            let path = path.clone();
+            let path = path.to_owned();
             move |problem: String| Error::Dataset {
                 path: path.clone(),
                 problem,
                 help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
             }
         };
-        let opened = self.root.storage().open(&path).map_err(|error| match error.kind() {
+        let opened = self.root.storage().open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::Dataset {
-                path: path.clone(),
+                path: path.to_owned(),
                 problem: "is missing".to_owned(),
                 help: "if the dataset was just replaced, run again; otherwise index the corpus again with --fresh"
                     .to_owned(),

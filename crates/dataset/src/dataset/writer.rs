@@ -369,9 +369,8 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     };
     let sorted: Vec<SortingColumn> = match table {
         Table::Chunks => [sorting("doc_id"), sorting("chunk_index")].into_iter().flatten().collect(),
-        Table::Documents => sorting("doc_id").into_iter().collect(),
+        Table::Documents | Table::Duplicates => sorting("doc_id").into_iter().collect(),
         Table::Edges => sorting("from_doc").into_iter().collect(),
-        Table::Duplicates => sorting("doc_id").into_iter().collect(),
     };
     builder = builder.set_sorting_columns(Some(sorted));
     // No dictionary where values hardly repeat: it would be built and then discarded.
@@ -388,9 +387,8 @@ fn properties(table: Table, manifest: &Manifest) -> WriterProperties {
     }
     let looked_up: &[&str] = match table {
         Table::Chunks => &["chunk_id", "doc_id"],
-        Table::Documents => &["doc_id"],
+        Table::Documents | Table::Duplicates => &["doc_id"],
         Table::Edges => &["from_doc", "to_doc"],
-        Table::Duplicates => &["doc_id"],
     };
     builder = looked_up.iter().fold(builder, |builder, column| bloom(builder, column));
     // Hashes do not repeat.

@@ -6,8 +6,8 @@
 //!
 //! There are three steps. Signatures propose pairs: documents that share a band of 8 values. How many values of two signatures
 //! agree tells most of the pairs that are not alike: pages of one template share bands, and would be compared with thousands
-//! of others. Then the runs of words of both are compared exactly. A document is compared with at most [`MOST`] others per
-//! band, the first by id.
+//! of others. Then the runs of words of both are compared exactly. A document is compared with at most 256 others per band,
+//! the first by id.
 
 mod rule;
 
@@ -159,7 +159,7 @@ pub fn find(
 }
 
 /// Divides documents into blocks that are about as large as they may be.
-fn blocks<'n>(numbers: &'n [usize], bytes: impl Fn(&usize) -> u64) -> Vec<&'n [usize]> {
+fn blocks(numbers: &[usize], bytes: impl Fn(&usize) -> u64) -> Vec<&[usize]> {
     let mut size = 0;
     let mut blocks = Vec::new();
     let mut start = 0;

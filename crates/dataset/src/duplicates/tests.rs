@@ -14,7 +14,8 @@ fn find_in(texts: &[(&str, String)]) -> Vec<Option<(String, f64)>> {
         bytes: text.len() as u64,
     };
     let sketches: Vec<Sketch> = texts.iter().zip(&shingles).map(sketch).collect();
-    let found = find(&sketches, NEAR, |wanted| Ok(wanted.iter().map(|&at| shingles[at].clone()).collect())).unwrap();
+    let found = find(&sketches, NEAR, |wanted| Ok(wanted.iter().map(|&at| shingles[at].clone()).collect()))
+        .expect("all is in memory");
     found.into_iter().map(|of| of.map(|of| (texts[of.of].0.to_owned(), of.jaccard))).collect()
 }
 
@@ -57,7 +58,7 @@ fn no_document_is_a_duplicate_by_way_of_a_third() {
     let kept: Vec<bool> = found.iter().map(Option::is_none).collect();
     assert!(kept.iter().filter(|kept| **kept).count() > 1, "{found:?}");
     for (of, jaccard) in found.iter().flatten() {
-        let at = texts.iter().position(|(id, _)| id == of).unwrap();
+        let at = texts.iter().position(|(id, _)| id == of).expect("it is one of them");
         assert!(kept[at] && *jaccard >= NEAR, "{of} is a duplicate too");
     }
 }
@@ -85,6 +86,6 @@ fn pages_of_one_template_are_not_compared_by_their_words() {
         read += wanted.len();
         Ok(wanted.iter().map(|&at| Shingles::of(&texts[at].1)).collect())
     });
-    assert!(found.unwrap().iter().all(Option::is_none));
+    assert!(found.expect("all is in memory").iter().all(Option::is_none));
     assert_eq!(read, 0, "no words are read");
 }

@@ -107,7 +107,7 @@ fn documents(
     let mut found = Vec::new();
     let mut next = 0;
     let columns = ["doc_id", "content_hash", "bytes", "chunk_count", "signature"];
-    for batch in snapshot.read_at(staging.locate(file), file, &columns, None)? {
+    for batch in snapshot.read_at(&staging.locate(file), file, &columns, None)? {
         let batch = batch?;
         let read = || {
             let text = |name: &str| batch.column_by_name(name)?.as_string_opt::<i32>();
@@ -159,18 +159,16 @@ fn words(
         let mut found = Vec::with_capacity(documents.len());
         let mut open: Option<(usize, usize)> = None;
         let (mut text, mut end) = (String::new(), 0);
-        for batch in snapshot.read_at(staging.locate(file), file, &columns, Some(rows))? {
+        for batch in snapshot.read_at(&staging.locate(file), file, &columns, Some(rows))? {
             let batch = batch?;
             for row in 0..batch.num_rows() {
                 let own = OwnText::read(&batch, row)
                     .ok_or_else(|| snapshot.damaged(file, "has text that does not fit its range"))?;
-                let (document, left) = match open.take() {
-                    Some(open) => open,
-                    None => {
-                        (text, end) = (String::new(), own.range.start);
-                        texts.find(|(_, chunks)| *chunks > 0).unwrap_or_default()
-                    }
-                };
+                let (document, left) = open.take().unwrap_or_else(|| {
+                    text.clear();
+                    end = own.range.start;
+                    texts.find(|(_, chunks)| *chunks > 0).unwrap_or_default()
+                });
                 own.add_to(&mut text, &mut end);
                 match left {
                     0 | 1 => found.push((document, Shingles::of(&text))),

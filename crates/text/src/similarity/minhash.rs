@@ -27,7 +27,7 @@ static FUNCTIONS: LazyLock<([u64; SIGNATURE], [u64; SIGNATURE])> = LazyLock::new
 });
 
 /// The signature of a text: for each of 112 hash functions, the smallest hash of its shingles. The function i of a shingle
-/// x is the low half of (x a_i + b_i mod 2^64) mod 2^61 - 1, as `datatrove` 0.10 has it with 32 bits.
+/// x is the low half of `(x a_i + b_i mod 2^64) mod 2^61 - 1`, as `datatrove` 0.10 has it with 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signature(pub [u32; SIGNATURE]);
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_signature_is_that_of_datatrove() {
-        let signature = Signature::of(&Shingles::of(TEXT)).unwrap();
+        let signature = Signature::of(&Shingles::of(TEXT)).expect("it has enough words");
         for (band, expected) in DATATROVE.iter().enumerate() {
             assert_eq!(signature.band(band), expected, "band {band}");
         }

@@ -1,4 +1,4 @@
-//! The random numbers of NumPy's `RandomState`, from which the signatures of `datatrove` are made.
+//! The random numbers of `RandomState` of `numpy`, from which the signatures of `datatrove` are made.
 
 /// Number of words in the state of the generator.
 const STATE: usize = 624;

@@ -43,16 +43,16 @@ impl Shingles {
 
     /// Returns how many shingles two texts share.
     pub fn shared(&self, other: &Self) -> usize {
-        let (mut these, mut those) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let (mut own, mut other_ones) = (self.0.iter().peekable(), other.0.iter().peekable());
         let mut shared = 0;
-        while let (Some(this), Some(that)) = (these.peek(), those.peek()) {
-            let order = this.cmp(that);
+        while let (Some(hash), Some(other)) = (own.peek(), other_ones.peek()) {
+            let order = hash.cmp(other);
             shared += usize::from(order.is_eq());
             if order.is_le() {
-                these.next();
+                own.next();
             }
             if order.is_ge() {
-                those.next();
+                other_ones.next();
             }
         }
         shared
