@@ -188,7 +188,7 @@ def test_the_process_has_the_settings_of_its_own_signals(corpus: Path) -> None:
 
 def test_verify_finds_what_is_damaged(corpus: Path, dataset: Path, tmp_path: Path) -> None:
     checked = chunkmill.Dataset(dataset).verify(corpus)
-    assert checked.ok and checked.files == 32 and checked.found == {}
+    assert checked.ok and checked.files == 40 and checked.found == {}
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
     file = next((copy / "data" / "chunks").iterdir())
