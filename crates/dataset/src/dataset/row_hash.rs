@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Int64Type, Schema};
 use arrow::error::ArrowError;
 
 /// The column of hashes.
@@ -63,6 +63,8 @@ fn append(column: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<(), Arr
             length(text.len(), bytes);
             bytes.extend_from_slice(text.as_bytes());
         }
+        // Most columns have these; the general way below makes an array of each value.
+        DataType::Int64 => bytes.extend_from_slice(&column.as_primitive::<Int64Type>().value(row).to_le_bytes()),
         DataType::Boolean => bytes.push(u8::from(column.as_boolean().value(row))),
         DataType::List(element) => {
             let elements = column.as_list::<i32>().value(row);

@@ -111,12 +111,14 @@ pub fn find(
         let known: BTreeSet<usize> = earlier.iter().copied().collect();
         let compared = later.par_iter().map(|later| {
             let own = &runs[later];
-            let pair = |of: usize| {
+            let pair = |&of: &usize| {
                 let other = &runs[&of];
-                Duplicate { of, jaccard: own.jaccard(other), containment: own.contained_in(other) }
+                let jaccard = own.jaccard(other);
+                // Most candidates are not alike.
+                (jaccard >= near).then(|| Duplicate { of, jaccard, containment: own.contained_in(other) })
             };
-            let pairs = candidates[later].iter().filter(|of| known.contains(of)).map(|of| pair(*of));
-            (*later, pairs.filter(|pair| pair.jaccard >= near).collect::<Vec<_>>())
+            let pairs = candidates[later].iter().filter(|of| known.contains(of));
+            (*later, pairs.filter_map(pair).collect::<Vec<_>>())
         });
         for (later, pairs) in compared.collect::<Vec<_>>() {
             alike.entry(later).or_default().extend(pairs);

@@ -78,7 +78,8 @@ pub(super) fn write(
     rows.iter().enumerate().map(write).collect()
 }
 
-/// Returns the files of the snapshot that is replaced, and how many duplicates they have, if it has the same documents and chunks, and its files are intact.
+/// Returns the files of the snapshot that is replaced, and how many duplicates they have, if it has the same documents and
+/// chunks, and its files are intact.
 fn known(staging: &Staging, parts: &[Part]) -> Option<(Vec<FileEntry>, u64)> {
     let earlier = Dataset::find(staging.root()).ok()??;
     let is_same_table = |table| {
