@@ -94,7 +94,7 @@ fn types_are_named_once_and_one_for_each_column() {
 }
 
 #[test]
-fn products_with_bytes_and_bits_are_plain_sums_with_every_instruction_set() {
+fn products_are_the_same_sums_with_every_instruction_set() {
     let mut random = Numbers::new(11);
     for dim in [1_usize, 7, 8, 31, 32, 33, 63, 64, 65, 96, 200, 384, 1000] {
         let rows = 5;
@@ -112,7 +112,16 @@ fn products_with_bytes_and_bits_are_plain_sums_with_every_instruction_set() {
             bits.chunks(dim.div_ceil(8)).map(|row| (0..dim).map(|at| sign(row, at) * small[at]).sum()).collect();
         let large: Vec<i16> = large.iter().map(|x| *x as i16).collect();
         let small = BitQuestion::new(&small.iter().map(|x| *x as i8).collect::<Vec<_>>());
+        let floats: Vec<f32> = (0..rows * dim).map(|_| random.below(2001) as f32 / 1000.0 - 1.0).collect();
+        let mut of_floats: Option<Vec<f32>> = None;
         for scan in Isa::ALL.into_iter().filter_map(Scan::new) {
+            let mut products = vec![0.0; rows];
+            scan.floats(&floats, &floats[..dim], &mut products);
+            for (product, row) in products.iter().zip(floats.chunks(dim)) {
+                let exact: f64 = row.iter().zip(&floats).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+                assert!((f64::from(*product) - exact).abs() <= 1e-4, "{dim}: {product} instead of {exact}");
+            }
+            assert_eq!(*of_floats.get_or_insert_with(|| products.clone()), products, "the same bits, {dim}");
             let mut sums = vec![0; rows];
             scan.bytes(&bytes, &large, &mut sums);
             assert_eq!(sums, of_bytes, "{dim}");

@@ -1,7 +1,7 @@
-//! Dot products of one question with very many stored vectors, in bytes and in bits.
+//! Dot products of one question with very many stored vectors, in floats, bytes and bits.
 //!
-//! A search reads more than it computes, if the processor multiplies bytes many at a time. Sums are whole numbers, so they are the
-//! same with every instruction set.
+//! A search reads more than it computes, if the processor multiplies bytes many at a time. Sums of bytes and bits are whole numbers,
+//! and those of floats are added in one order, so they are the same with every instruction set.
 
 use std::sync::OnceLock;
 
@@ -10,6 +10,7 @@ use super::isa::Isa;
 /// Products of one question with rows of stored values.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan {
+    floats: unsafe fn(&[f32], &[f32], &mut [f32]),
     bytes: unsafe fn(&[i8], &[i16], &mut [i32]),
     bits: unsafe fn(&[u8], &BitQuestion, &mut [i32]),
 }
@@ -54,21 +55,33 @@ impl Scan {
         }
         Some(match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 | Isa::Avx2Vnni => Self { bytes: x86::bytes_avx2, bits: x86::bits_avx2 },
+            Isa::Avx2 | Isa::Avx2Vnni => {
+                Self { floats: x86::floats_avx2, bytes: x86::bytes_avx2, bits: x86::bits_avx2 }
+            }
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => Self { bytes: x86::bytes_avx512, bits: x86::bits_avx512 },
+            Isa::Avx512 => Self { floats: x86::floats_avx512, bytes: x86::bytes_avx512, bits: x86::bits_avx512 },
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Vnni | Isa::Avx512Bf16 | Isa::Amx => {
-                Self { bytes: x86::bytes_avx512, bits: x86::bits_avx512_vnni }
+                Self { floats: x86::floats_avx512, bytes: x86::bytes_avx512, bits: x86::bits_avx512_vnni }
             }
-            _ => Self { bytes, bits },
+            _ => Self { floats, bytes, bits },
         })
     }
 
     /// Returns the fastest products that this processor has.
     #[must_use]
     pub fn best() -> Self {
-        Self::new(Isa::best()).unwrap_or(Self { bytes, bits })
+        Self::new(Isa::best()).unwrap_or(Self { floats, bytes, bits })
+    }
+
+    /// Computes the product of each row of floats with a question of as many, without fused multiplication.
+    ///
+    /// # Panics
+    /// If there are not as many rows as places for sums.
+    pub fn floats(&self, rows: &[f32], question: &[f32], sums: &mut [f32]) {
+        assert!(Some(rows.len()) == sums.len().checked_mul(question.len()), "a sum for each row");
+        // SAFETY: the processor has the instructions (`new`); slices are read within their lengths.
+        unsafe { (self.floats)(rows, question, sums) }
     }
 
     /// Computes the product of each row of bytes, -127 to 127, with a question of as many numbers. The sum of a row must fit in
@@ -97,7 +110,27 @@ impl Scan {
     }
 }
 
+/// Number of partial sums of floats: enough that the processor does not wait for any of them.
+const LANES: usize = 16;
+
 /// Written for the compiler, which takes the widest instructions that the caller is compiled for.
+#[inline(always)]
+fn floats(rows: &[f32], question: &[f32], sums: &mut [f32]) {
+    let (question_lanes, question_rest) = question.as_chunks::<LANES>();
+    for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(question.len().max(1))) {
+        let mut lanes = [0.0f32; LANES];
+        let (row_lanes, row_rest) = row.as_chunks::<LANES>();
+        for (x, y) in row_lanes.iter().zip(question_lanes) {
+            for lane in 0..LANES {
+                lanes[lane] += x[lane] * y[lane];
+            }
+        }
+        let rest: f32 = row_rest.iter().zip(question_rest).map(|(x, y)| x * y).sum();
+        *sum = lanes.iter().sum::<f32>() + rest;
+    }
+}
+
+/// Written for the compiler, as [`floats`].
 #[inline(always)]
 fn bytes(rows: &[i8], question: &[i16], sums: &mut [i32]) {
     for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(question.len().max(1))) {
@@ -135,7 +168,17 @@ fn bits(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
 mod x86 {
     use core::arch::x86_64::*;
 
-    use crate::kernel::scan::{BitQuestion, bytes, words};
+    use crate::kernel::scan::{BitQuestion, bytes, floats, words};
+
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn floats_avx2(rows: &[f32], question: &[f32], sums: &mut [f32]) {
+        floats(rows, question, sums);
+    }
+
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub(super) unsafe fn floats_avx512(rows: &[f32], question: &[f32], sums: &mut [f32]) {
+        floats(rows, question, sums);
+    }
 
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn bytes_avx2(rows: &[i8], question: &[i16], sums: &mut [i32]) {
