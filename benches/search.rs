@@ -238,6 +238,14 @@ fn ask(searcher: &Searcher, mode: Mode, question: &Question, with_sparse: bool, 
     if texts { searcher.hits(&found, false).unwrap().len() } else { found.len() }
 }
 
+/// Prints how much memory this process has for itself, and how much of it is files that others can share.
+fn memory(when: &str) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let lines = status.lines().filter(|line| line.starts_with("RssAnon") || line.starts_with("RssFile"));
+    let lines: Vec<String> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    eprintln!("memory {when}: {}", lines.join(", "));
+}
+
 /// Prints how long questions take with vectors in each width, next to one read of the bytes that a question reads.
 fn small_vectors(dataset: &Dataset, cache: &Path, questions: &[Question]) {
     let chunks = dataset.manifest().counts.chunks as usize;
@@ -292,9 +300,18 @@ fn latency(c: &mut Criterion) {
     timed("read the vectors", &mut || searcher.prepare(Mode::Vector, &default).unwrap());
     timed("build the keyword index", &mut || searcher.prepare(Mode::Keyword, &default).unwrap());
     timed("read the sparse vectors", &mut || searcher.prepare(Mode::Sparse, &default).unwrap());
-    let again = Searcher::open(dataset, Some(cache.clone())).unwrap();
-    timed("load the keyword index from the cache", &mut || again.prepare(Mode::Keyword, &default).unwrap());
-    drop(again);
+    memory("after reading the dataset");
+    drop(searcher);
+    let mut searcher = None;
+    timed("open from the cache", &mut || {
+        searcher = Some(Searcher::open(dataset.clone(), Some(cache.clone())).unwrap())
+    });
+    let searcher = searcher.unwrap();
+    for (what, mode) in [("vectors", Mode::Vector), ("keyword index", Mode::Keyword), ("sparse vectors", Mode::Sparse)]
+    {
+        timed(&format!("the {what} from the cache"), &mut || searcher.prepare(mode, &default).unwrap());
+    }
+    memory("from the cache");
     let questions: Vec<_> = (0..QUESTIONS).map(question).collect();
     small_vectors(searcher.dataset(), &cache, &questions);
     for (mode, with_sparse, texts) in [

@@ -28,7 +28,7 @@ fn main() -> anyhow::Result<()> {
     let sparse = embed::sparse_query(embedder.as_ref(), &question)?;
 
     // Open the searcher once. It can then answer many queries, from many threads.
-    let searcher = Searcher::open(dataset, config.keyword_cache)?;
+    let searcher = Searcher::open(dataset, config.search_cache)?;
     let query = Query { text: &question, vector: Some(&vector), sparse: sparse.as_ref(), k: 3, ..Query::default() };
     for hit in searcher.hits(&searcher.search(&query)?, false)? {
         println!("{}. {:.3} {}\n{}\n", hit.rank, hit.score, hit.citation, hit.content.trim_end());

@@ -295,8 +295,8 @@ settings! {
         pub packing: Packing = "ORDER", Is("evidence"), Nothing;
         /// Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion.
         pub least: Share = "P", Is("0.005"), Nothing;
-        /// Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
-        pub keyword_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
+        /// Where to cache rows, vectors and keyword indexes for searches: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder.
+        pub search_cache: CacheFolder = "auto|off|FOLDER", Is("auto"), Nothing;
     }
 }
 
@@ -458,8 +458,8 @@ pub struct Config {
     pub rerank_time: Option<Duration>,
     /// How a context is filled.
     pub fill: FillRule,
-    /// Folder of the keyword index cache, if there is one.
-    pub keyword_cache: Option<PathBuf>,
+    /// Folder of the cache for searches, if there is one.
+    pub search_cache: Option<PathBuf>,
     /// Which language model answers questions.
     pub answer: answer::Settings,
     /// Worker threads; `None` means one per core.
@@ -536,7 +536,7 @@ impl Options {
                 *model = here.join(&*model).display().to_string();
             }
         }
-        for cache in [&mut options.embedding.embedding_cache, &mut options.search.keyword_cache] {
+        for cache in [&mut options.embedding.embedding_cache, &mut options.search.search_cache] {
             if let (Some(CacheFolder::Folder(cache)), Some(here)) = (cache, path.parent()) {
                 *cache = here.join(&*cache);
             }
@@ -611,8 +611,8 @@ impl Options {
         let names = |cache: &Option<CacheFolder>| matches!(cache, Some(CacheFolder::Folder(_)));
         let key = if names(&self.embedding.embedding_cache) {
             "cache"
-        } else if names(&self.search.keyword_cache) {
-            "keyword_cache"
+        } else if names(&self.search.search_cache) {
+            "search_cache"
         } else if self.embedding.embedding_cache_size.is_some() {
             "cache_size"
         } else {
@@ -620,8 +620,7 @@ impl Options {
         };
         let text = fs::read_to_string(file).unwrap_or_default();
         let line = text.lines().position(|line| line.split('=').next().is_some_and(|name| name.trim() == key));
-        let flag =
-            if key == "keyword_cache" { "keyword-cache" } else { &format!("embedding-{}", key.replace('_', "-")) };
+        let flag = if key == "search_cache" { "search-cache" } else { &format!("embedding-{}", key.replace('_', "-")) };
         Err(Error::setting(
             format!("{}{}", file.display(), line.map(|line| format!(":{}", line + 1)).unwrap_or_default()),
             format!(
@@ -728,7 +727,7 @@ impl Options {
                 order: self.search.packing.unwrap_or_default(),
                 least: self.search.least.unwrap_or(FillRule::default().least),
             },
-            keyword_cache: self.search.keyword_cache.unwrap_or_default().folder(),
+            search_cache: self.search.search_cache.unwrap_or_default().folder(),
             answer: self.answer.settings(),
             threads: self.run.threads.map(NonZeroUsize::get),
         })

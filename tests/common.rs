@@ -83,7 +83,7 @@ pub fn other_program(home: &Path, name: &str) -> Command {
     }
     command.env("XDG_CONFIG_HOME", home.join(".config")).current_dir(home);
     // Each run computes its own vectors. Tests of the cache set its folder.
-    command.env("CHUNKMILL_EMBEDDING_CACHE", "off").env("CHUNKMILL_KEYWORD_CACHE", "off");
+    command.env("CHUNKMILL_EMBEDDING_CACHE", "off").env("CHUNKMILL_SEARCH_CACHE", "off");
     command
 }
 

@@ -236,7 +236,7 @@ impl Searcher {
         let pool = pool(config.threads)?;
         let opened = py.detach(|| {
             let dataset = dataset::Dataset::open(out.parse::<Location>()?)?;
-            pool.install(|| search::Searcher::open(dataset, config.keyword_cache))
+            pool.install(|| search::Searcher::open(dataset, config.search_cache))
         });
         Ok(Self {
             opened: opened.map_err(|error: Error| raised(&error))?,

@@ -31,7 +31,7 @@ QUESTION = "my nightly job says the vault is full but df shows plenty of space"
 def program(*arguments: str | Path, stdin: bytes | None = None, name: str = "chunkmill", code: int = 0) -> bytes:
     """Runs a program of the wheel and returns what it prints."""
     command = [Path(sysconfig.get_path("scripts")) / name, *arguments]
-    env = os.environ | {"CHUNKMILL_EMBEDDING_CACHE": "off", "CHUNKMILL_KEYWORD_CACHE": "off"}
+    env = os.environ | {"CHUNKMILL_EMBEDDING_CACHE": "off", "CHUNKMILL_SEARCH_CACHE": "off"}
     done = subprocess.run(command, input=stdin, capture_output=True, env=env, cwd="/")
     assert done.returncode == code, done.stderr.decode()
     return done.stdout
@@ -60,7 +60,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def searcher(dataset: Path) -> chunkmill.Searcher:
-    return chunkmill.Searcher(dataset, keyword_cache="off")
+    return chunkmill.Searcher(dataset, search_cache="off")
 
 
 @pytest.fixture

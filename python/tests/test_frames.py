@@ -98,7 +98,7 @@ def test_notebooks_show_tables_and_never_markup_of_documents(searcher: chunkmill
     (tmp_path / "docs" / "b.png").write_text("")
     report = chunkmill.index(tmp_path / "docs", tmp_path / "out", embedder="fake", embedding_cache="off", progress=False)
     table = chunkmill.Dataset(tmp_path / "out").chunks(["content"])
-    found = chunkmill.Searcher(tmp_path / "out", mode="keyword", keyword_cache="off")
+    found = chunkmill.Searcher(tmp_path / "out", mode="keyword", search_cache="off")
     hits, documents, context = found.search("two"), found.documents("two"), found.context("two")
     shown = [of._repr_html_() for of in (report, table, hits, documents, context)]
     assert all(html.startswith("<") and "<b>" not in html for html in shown)
@@ -262,7 +262,7 @@ def test_each_result_shows_itself_on_a_short_line_and_in_notebooks(searcher: chu
     out = tmp_path / "out"
     plan = chunkmill.plan(docs, out, embedder="fake")
     report = chunkmill.index(docs, out, embedder="fake", embedding_cache="off", progress=False)
-    mine = chunkmill.Searcher(out, mode="keyword", keyword_cache="off")
+    mine = chunkmill.Searcher(out, mode="keyword", search_cache="off")
     hit, document, context = mine.search("text")[0], mine.documents("text")[0], mine.context("text")
     data = chunkmill.Dataset(out)
     chunk = chunkmill.chunk(docs)[0]

@@ -80,7 +80,7 @@ def test_small_usearch(tmp_path: Path) -> None:
     # Bytes alone: what chunkmill finds in a dataset of bytes.
     out = tmp_path / "out"
     chunkmill.index(CORPUS, out, embedding_cache="off", embedding_type="int8")
-    run("to_small_usearch.py", out, chunkmill.Searcher(out, keyword_cache="off"))
+    run("to_small_usearch.py", out, chunkmill.Searcher(out, search_cache="off"))
 
 
 @pytest.mark.heavy

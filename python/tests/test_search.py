@@ -82,7 +82,7 @@ def test_filters(searcher: chunkmill.Searcher) -> None:
 
 
 def test_settings_of_a_question_go_over_those_of_the_searcher(dataset: Path, searcher: chunkmill.Searcher) -> None:
-    by_keyword = chunkmill.Searcher(dataset, mode="keyword", keyword_cache="off")
+    by_keyword = chunkmill.Searcher(dataset, mode="keyword", search_cache="off")
     assert ids(by_keyword.search(QUESTION)) == ids(searcher.search(QUESTION, mode="keyword"))
     assert ids(by_keyword.search(QUESTION, mode="vector")) == ids(searcher.search(QUESTION, mode="vector"))
     assert ids(by_keyword.search(QUESTION)) != ids(by_keyword.search(QUESTION, mode="vector"))
@@ -125,7 +125,7 @@ def test_a_dataset_without_a_model_answers_by_its_own_vectors(tmp_path: Path) ->
     out = tmp_path / "out"
     chunkmill.index(tmp_path / "docs", out, embedder="fake", embedding_cache="off", files=1, preset="heading-tokens")
     # The manifest says that no model made the dataset, so none is loaded.
-    [best] = chunkmill.Searcher(out, keyword_cache="off").search("Beta Two", 1, mode="vector")
+    [best] = chunkmill.Searcher(out, search_cache="off").search("Beta Two", 1, mode="vector")
     assert best.header_path == "Beta"
 
 
@@ -148,5 +148,5 @@ def test_vectors_in_bytes_or_signs_alone_are_floats_when_asked_for(tmp_path: Pat
         chunkmill.index(corpus, out, embedding_cache="off", embedding_type=kind)
         lengths = np.linalg.norm(chunkmill.Dataset(out).vectors(), axis=1)
         assert np.allclose(lengths, length, atol=0.02)
-        hits = chunkmill.Searcher(out, keyword_cache="off").search("why is the vault full", 5)
+        hits = chunkmill.Searcher(out, search_cache="off").search("why is the vault full", 5)
         assert hits[0].path

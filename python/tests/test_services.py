@@ -85,13 +85,13 @@ def test_vectors_of_a_service_are_those_that_it_sent_and_questions_go_there(
     assert ours.keys() == theirs.keys() and len(ours) == here.chunks
     assert min(sum(a * b for a, b in zip(ours[id], theirs[id], strict=True)) for id in ours) > 0.99999
     assert len(service.texts) == len(set(service.texts)) == there.texts_embedded + 2
-    searcher = chunkmill.Searcher(tmp_path / "there", endpoint=service.endpoint, keyword_cache="off")
-    expected = chunkmill.Searcher(tmp_path / "here", keyword_cache="off").search(QUESTION, k=5, mode="vector")
+    searcher = chunkmill.Searcher(tmp_path / "there", endpoint=service.endpoint, search_cache="off")
+    expected = chunkmill.Searcher(tmp_path / "here", search_cache="off").search(QUESTION, k=5, mode="vector")
     found = searcher.search(QUESTION, k=5, mode="vector")
     assert [hit.chunk_id for hit in found] == [hit.chunk_id for hit in expected]
     assert service.texts[-1] == QUESTION
     with pytest.raises(chunkmill.ModelError, match=service.endpoint):
-        chunkmill.Searcher(tmp_path / "there", keyword_cache="off").search(QUESTION, k=5, mode="vector")
+        chunkmill.Searcher(tmp_path / "there", search_cache="off").search(QUESTION, k=5, mode="vector")
     assert KEY not in "".join(file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file())
 
 

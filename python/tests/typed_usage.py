@@ -43,7 +43,7 @@ def job(folder: Path, out: Path) -> chunkmill.Report:
 def questions(out: Path) -> NDArray[np.float32]:
     dataset = chunkmill.Dataset(out)
     assert dataset.verify().ok
-    searcher = chunkmill.Searcher(out, mode="keyword", keyword_cache=None)
+    searcher = chunkmill.Searcher(out, mode="keyword", search_cache=None)
     hits: list[chunkmill.Hit] = searcher.search("text", 3, path=["*.md"], vector_share=0.5)
     context: chunkmill.Context = searcher.context("text", budget=100)
     passages: tuple[chunkmill.Passage, ...] = context.passages

@@ -261,7 +261,7 @@ impl RetrievalArgs {
         let embedder = || config.embedder_of(manifest, named[0]);
         let QuestionVectors { vector, sparse } =
             config.question(&self.query, embedder, || config.sparse_of(manifest, named[1]))?;
-        let searcher = Searcher::open(dataset, config.keyword_cache.clone())?;
+        let searcher = Searcher::open(dataset, config.search_cache.clone())?;
         for remark in searcher.unmet(&filter)? {
             tracing::warn!("{remark}");
         }

@@ -120,7 +120,7 @@ const CHANGES: [(&str, &str, &str); 98] = [
     ("[search] rerank_ms", "", "7"),
     ("[search] packing", "", "'rank'"),
     ("[search] least", "", "0.5"),
-    ("[search] keyword_cache", "", "'elsewhere'"),
+    ("[search] search_cache", "", "'elsewhere'"),
     ("[answer] endpoint", "", "'http://localhost:1/v1'"),
     ("[answer] model", "", "'other'"),
     ("[answer] max_tokens", "", "7"),

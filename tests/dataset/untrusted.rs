@@ -157,7 +157,7 @@ fn names_in_a_cache_that_are_no_files_cost_the_cache_and_nothing_else() {
     let cached = |args: &[&str]| {
         let mut command = program(home.path());
         command.args(args).args(["--embedder", "fake"]);
-        command.env("CHUNKMILL_EMBEDDING_CACHE", "cache").env("CHUNKMILL_KEYWORD_CACHE", "cache");
+        command.env("CHUNKMILL_EMBEDDING_CACHE", "cache").env("CHUNKMILL_SEARCH_CACHE", "cache");
         soon(command)
     };
     let index = ["index", "docs", "-o", "out", "--fresh"];
@@ -202,7 +202,7 @@ fn a_cache_folder_is_private_whoever_makes_it() {
     {
         let mut command = program(home.path());
         let cache = format!("{name}/below");
-        command.args(args).args(FAKE).env("CHUNKMILL_EMBEDDING_CACHE", &cache).env("CHUNKMILL_KEYWORD_CACHE", &cache);
+        command.args(args).args(FAKE).env("CHUNKMILL_EMBEDDING_CACHE", &cache).env("CHUNKMILL_SEARCH_CACHE", &cache);
         let (code, err) = soon(command);
         assert_eq!(code, 0, "{err}");
         for folder in [name, &cache] {
@@ -218,7 +218,7 @@ fn a_projects_file_cannot_name_a_cache() {
     let index = [&["index", "docs", "-o", "out"], &FAKE[..]].concat();
     for (text, line, key) in [
         ("[embedding]\ncache = \"mine\"\n", 2, "`cache`"),
-        ("threads = 1\n[search]\nmode = 'keyword'\nkeyword_cache = './mine'\n", 4, "`keyword_cache`"),
+        ("threads = 1\n[search]\nmode = 'keyword'\nsearch_cache = './mine'\n", 4, "`search_cache`"),
         ("[embedding]\ncache_size = 5000000\n", 2, "`cache_size`"),
     ] {
         write(home.path(), "chunkmill.toml", text.as_bytes());
@@ -236,7 +236,7 @@ fn a_projects_file_cannot_name_a_cache() {
         assert_eq!(code, 0, "and so may the user's own: {err}");
         fs::remove_file(home.path().join(".config/chunkmill/config.toml")).unwrap();
     }
-    write(home.path(), "chunkmill.toml", b"[embedding]\ncache = 'off'\n[search]\nkeyword_cache = 'off'\n");
+    write(home.path(), "chunkmill.toml", b"[embedding]\ncache = 'off'\n[search]\nsearch_cache = 'off'\n");
     assert_eq!(run(home.path(), &index).0, 0);
 }
 

@@ -425,7 +425,7 @@ fn weak_chunks_fill_a_budget_only_when_no_other_is_left() {
 /// The row of the first chunk below a heading.
 pub(super) fn row_of(searcher: &Searcher, heading: &str) -> u32 {
     let mut rows = 0..searcher.len() as u32;
-    rows.find(|row| searcher.place(*row).heading_path.last().unwrap() == heading).unwrap()
+    rows.find(|row| searcher.place(*row).heading_path.last() == Some(&heading)).unwrap()
 }
 
 /// The context of all hits, in the tokens of the first one and so many more.

@@ -299,7 +299,7 @@ fn filters_come_before_the_best_are_chosen() {
         (
             "heading",
             Filter { headings: strings(&["Doc 8 > Upper part"]), ..Filter::default() },
-            Box::new(|row| place(row).heading_path.starts_with(&strings(&["Doc 8", "Upper part"]))),
+            Box::new(|row| place(row).heading_path.starts_with(&["Doc 8", "Upper part"])),
         ),
         (
             "all tags",
@@ -501,51 +501,74 @@ fn no_query_is_a_syntax_error() {
 }
 
 #[test]
-fn an_index_built_again_or_kept_gives_the_same_scores_and_damage_is_seen() {
+fn a_cached_search_finds_the_same_and_damage_is_seen() {
     let home = varied();
     let data = dataset(home.path(), &["docs"], "heading-tokens");
     let cache = home.path().join("cache");
+    let vector = Coarse::vector("question");
+    let headings = ["Doc 8", "Doc 9"].map(str::to_owned).to_vec();
+    let filter = Filter { headings, paths: vec!["a/**".to_owned().into()], ..Filter::default() };
     let ask = |dataset: &Dataset, cache: Option<&Path>| {
         let searcher = Searcher::open(dataset.clone(), cache.map(Path::to_owned)).unwrap();
-        let found = searcher.search(&query(Mode::Keyword, "upper apples 12", None, 1000)).unwrap();
-        seen(&searcher, &found)
+        let of = |mode, filter: &Filter| {
+            let query = Query { filter: filter.clone(), ..query(mode, "upper apples 12", Some(&vector), 1000) };
+            let found = searcher.search(&query).unwrap();
+            let hits = searcher.hits(&found, true).unwrap();
+            let places = found.iter().map(|found| format!("{:?}", searcher.place(found.row)));
+            (seen(&searcher, &found), hits, places.collect::<Vec<_>>())
+        };
+        let all = Filter::default();
+        (of(Mode::Keyword, &all), of(Mode::Hybrid, &all), of(Mode::Vector, &filter))
     };
     let fresh = ask(&data, None);
-    assert!(fresh.len() > 50 && fresh.windows(2).any(|pair| pair[0].0 == pair[1].0), "with ties");
-    assert!(fresh.windows(2).all(|pair| pair[0].0 > pair[1].0 || (&pair[0].1, pair[0].2) < (&pair[1].1, pair[1].2)));
-    assert_eq!(ask(&data, None), fresh, "built again");
-    assert_eq!(ask(&data, Some(&cache)), fresh, "built and kept");
+    let by_keyword = &fresh.0.0;
+    assert!(by_keyword.len() > 50 && by_keyword.windows(2).any(|pair| pair[0].0 == pair[1].0), "with ties");
+    let is_before =
+        |pair: &[(f64, String, u32)]| pair[0].0 > pair[1].0 || (&pair[0].1, pair[0].2) < (&pair[1].1, pair[1].2);
+    assert!(by_keyword.windows(2).all(is_before));
+    assert!(!fresh.2.0.is_empty() && fresh.2.0.len() < fresh.1.0.len(), "the filter takes some");
+    assert_eq!(ask(&data, None), fresh, "read again");
+    assert_eq!(ask(&data, Some(&cache)), fresh, "read and kept");
     let kept = tree(&cache);
-    assert_eq!(kept.len(), 1, "one file, nothing unfinished");
+    assert_eq!(kept.len(), 3, "rows, vectors and keywords, nothing unfinished");
     assert_eq!(ask(&data, Some(&cache)), fresh, "taken from the cache");
-    assert_eq!(tree(&cache), kept, "which is not written again");
-    let file = cache.join(&kept[0].0);
-    for at in [0, 5, 30, kept[0].1.len() / 2, kept[0].1.len() - 1] {
-        let mut damaged = kept[0].1.clone();
-        damaged[at] ^= 1;
-        fs::write(&file, &damaged).unwrap();
-        assert_eq!(ask(&data, Some(&cache)), fresh, "damaged at {at}");
-        assert_ne!(fs::read(&file).unwrap(), damaged, "and rebuilt");
-    }
-    for length in [0, 10, 60, kept[0].1.len() - 1] {
-        fs::write(&file, &kept[0].1[..length]).unwrap();
-        assert_eq!(ask(&data, Some(&cache)), fresh, "cut at {length}");
+    assert!(tree(&cache) == kept, "which is not written again");
+    for (name, whole) in &kept {
+        let file = cache.join(name);
+        let step = whole.len() / 40;
+        for at in (0..60).chain((0..whole.len()).step_by(step)).chain([whole.len() - 1]) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&file, &damaged).unwrap();
+            assert_eq!(ask(&data, Some(&cache)), fresh, "{name} damaged at {at}");
+            assert!(fs::read(&file).unwrap() != damaged, "{name} damaged at {at} and written again");
+        }
+        for length in [0, 10, 60, whole.len() / 2, whole.len() - 1] {
+            fs::write(&file, &whole[..length]).unwrap();
+            assert_eq!(ask(&data, Some(&cache)), fresh, "{name} cut at {length}");
+        }
+        fs::write(&file, [whole, &b"more"[..]].concat()).unwrap();
+        assert_eq!(ask(&data, Some(&cache)), fresh, "{name} with more");
     }
     // A cache that cannot be created is not a failure.
     fs::write(home.path().join("file"), "").unwrap();
     assert_eq!(ask(&data, Some(&home.path().join("file/below"))), fresh);
-    // Another snapshot has another index.
+    // Another snapshot has other files, which replace those of the one before.
     write(home.path(), "docs/new.md", b"# New\n\nupper apples 12\n");
     let changed = dataset(home.path(), &["docs"], "heading-tokens");
     let found = ask(&changed, Some(&cache));
-    assert!(found.iter().any(|(_, doc, _)| doc == "new.md"));
+    assert!(found.0.0.iter().any(|(_, doc, _)| doc == "new.md"));
     assert_eq!(found, ask(&changed, None));
-    assert_eq!(tree(&cache).len(), 2);
+    let names = |files: Vec<(String, Vec<u8>)>| files.into_iter().map(|(name, _)| name).collect::<HashSet<_>>();
+    let replaced = names(tree(&cache));
+    assert!(replaced.len() == 3 && replaced.is_disjoint(&names(kept)), "{replaced:?}");
+    // Those of another place stay, until there are too many.
     for number in 0..30 {
-        write(home.path(), "docs/new.md", format!("# New\n\nupper apples {number}\n").as_bytes());
-        ask(&dataset(home.path(), &["docs"], "heading-tokens"), Some(&cache));
+        let copy = home.path().join(format!("copy{number}"));
+        tree(changed.root().path()).iter().for_each(|(name, bytes)| write(&copy, name, bytes));
+        assert_eq!(ask(&Dataset::open(&copy).unwrap(), Some(&cache)), found);
     }
-    assert_eq!(tree(&cache).len(), 16, "old ones are removed");
+    assert_eq!(tree(&cache).len(), 64, "the oldest are removed");
 }
 
 #[test]
@@ -554,14 +577,14 @@ fn processes_share_the_cache_of_indexes() {
     dataset(home.path(), &["docs"], "heading-tokens");
     let start = || {
         let mut command = program(home.path());
-        command.args(["search", "out", "upper apples", "--mode", "keyword", "--json", "--keyword-cache", "cache"]);
+        command.args(["search", "out", "upper apples", "--mode", "keyword", "--json", "--search-cache", "cache"]);
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
     };
     let running: Vec<_> = (0..6).map(|_| start()).collect();
     let ended: Vec<_> = running.into_iter().map(|child| finish(child.wait_with_output().unwrap())).collect();
     assert!(ended.iter().all(|end| end == &ended[0]), "{ended:?}");
     assert_eq!((ended[0].0, json_lines(&ended[0].1).len(), &*ended[0].2), (0, 5, ""));
-    assert_eq!(tree(&home.path().join("cache")).len(), 1);
+    assert_eq!(tree(&home.path().join("cache")).len(), 2, "rows and keywords");
 }
 
 /// Returns each row's rank in the list of one mode.
@@ -651,7 +674,7 @@ fn graph_brings_in_what_is_linked_with_the_best_hits_both_ways() {
         let found = searcher.search(&Query { ranking, filter, ..query(mode, "xylophone", Some(&vector), 99) }).unwrap();
         let of = |found: FoundChunk| {
             let place = searcher.place(found.row);
-            (place.document.doc_id.clone(), place.heading_path.last().unwrap().clone(), found)
+            (place.document.doc_id.clone(), place.heading_path.last().unwrap().to_string(), found)
         };
         found.into_iter().map(of).collect::<Vec<_>>()
     };
@@ -1032,7 +1055,7 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
         run(home.path(), &["search", "out", "cat", "--mode", "keyword", "--json", "--document-weight", "0"]);
     assert_eq!((code, json_lines(&out).len()), (0, 1), "{err}");
     assert_eq!(run(home.path(), &["search", "out", "cat"]).0, 5, "the other modes do");
-    write(home.path(), "mine.toml", b"[search]\nmode = \"keyword\"\ncontent_weight = 2.5\nkeyword_cache = \"kept\"\n");
+    write(home.path(), "mine.toml", b"[search]\nmode = \"keyword\"\ncontent_weight = 2.5\nsearch_cache = \"kept\"\n");
     let ask = ["search", "out", "cat", "--config", "mine.toml"];
     let plain = ["--json", "--headings-weight", "0", "--document-weight", "0"];
     let (_, doubled, err) = run(home.path(), &[&ask[..], &plain].concat());
@@ -1040,13 +1063,13 @@ fn keyword_search_needs_no_model_and_settings_come_from_file_and_environment() {
     assert!((score(&doubled) / score(&out) - 2.5).abs() < 1e-6, "{err}");
     assert!(!home.path().join("kept").exists(), "the environment says off");
     let mut command = program(home.path());
-    command.args(ask).env_remove("CHUNKMILL_KEYWORD_CACHE").env("CHUNKMILL_CONTENT_WEIGHT", "-1");
+    command.args(ask).env_remove("CHUNKMILL_SEARCH_CACHE").env("CHUNKMILL_CONTENT_WEIGHT", "-1");
     let (code, _, err) = finish(command.output().unwrap());
     assert!(code == 2 && err.contains("CHUNKMILL_CONTENT_WEIGHT") && err.contains("-1"), "{err}");
     let mut command = program(home.path());
-    command.args(ask).env_remove("CHUNKMILL_KEYWORD_CACHE");
+    command.args(ask).env_remove("CHUNKMILL_SEARCH_CACHE");
     assert_eq!(finish(command.output().unwrap()).0, 0);
-    assert_eq!(tree(&home.path().join("kept")).len(), 1);
+    assert_eq!(tree(&home.path().join("kept")).len(), 2, "rows and keywords");
 }
 
 #[test]

@@ -233,8 +233,8 @@ class _Search(TypedDict, total=False):
     least: float | None
     """Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion [default:
     0.005]."""
-    keyword_cache: str | os.PathLike[str] | None
-    """Where to cache keyword indexes: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder
+    search_cache: str | os.PathLike[str] | None
+    """Where to cache rows, vectors and keyword indexes for searches: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder
     [default: auto]."""
 
 

@@ -72,6 +72,15 @@ impl SimilarityScale {
         (itself - others > f64::EPSILON).then_some(Self { others, itself })
     }
 
+    /// Returns the numbers that it consists of.
+    pub(super) fn values(self) -> [f64; 2] {
+        [self.others, self.itself]
+    }
+
+    pub(super) fn from_values([others, itself]: [f64; 2]) -> Self {
+        Self { others, itself }
+    }
+
     /// Returns the chance of a chunk among `count` chunks, if there are enough: `score` is that of the weighted sum, `vector`
     /// that of its vector, if it has one.
     pub(super) fn chance(self, score: f64, vector: Option<f64>, count: usize) -> Option<f64> {

@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use arrow::buffer::{Buffer, ScalarBuffer};
 use chunkmill_embed::kernel::{BitQuestion, Scan};
-use chunkmill_embed::{INT8_ONE, Representation, StoredVectors};
+use chunkmill_embed::{EmbeddingType, INT8_ONE, Representation, StoredVectors};
 
-/// Number of partial sums computed side by side: enough that the processor does not wait for any of them.
-const LANES: usize = 16;
+use super::cache::numbers;
 
 /// Number of rows whose sums are computed together.
 const ROWS: usize = 64;
@@ -25,10 +25,10 @@ pub(super) struct Column {
 
 #[derive(Debug)]
 enum Values {
-    F32(Vec<f32>),
-    Int8(Vec<i8>),
+    F32(ScalarBuffer<f32>),
+    Int8(ScalarBuffer<i8>),
     /// Bits of rows, each of which begins with a new byte, and which rows are zeros instead, if some are.
-    Bits(Vec<u8>, Vec<bool>),
+    Bits(ScalarBuffer<u8>, Vec<bool>),
 }
 
 /// A question, prepared for a column.
@@ -50,19 +50,49 @@ impl Column {
     /// Creates a column of vectors that are stored as `of` says.
     pub(super) fn new(of: Representation, stored: StoredVectors) -> Self {
         let values = match stored {
-            StoredVectors::F32(values) => Values::F32(values),
-            half @ StoredVectors::F16(_) => Values::F32(half.floats(of.dim)),
-            StoredVectors::Int8(values) => Values::Int8(values),
-            StoredVectors::Bits(values) => Values::Bits(values, Vec::new()),
+            StoredVectors::F32(values) => Values::F32(values.into()),
+            half @ StoredVectors::F16(_) => Values::F32(half.floats(of.dim).into()),
+            StoredVectors::Int8(values) => Values::Int8(values.into()),
+            StoredVectors::Bits(values) => Values::Bits(values.into(), Vec::new()),
         };
         Self { dim: of.dim, values, scan: Scan::best() }
     }
 
-    /// Takes the vectors of some rows for zeros, which bits cannot say.
-    pub(super) fn mark_zeros(&mut self, zeros: Vec<bool>) {
-        if let Values::Bits(_, are_zeros) = &mut self.values {
-            *are_zeros = if zeros.contains(&true) { zeros } else { Vec::new() };
+    /// Creates a column of `rows` vectors from [`bytes`](Self::bytes) of one that was stored as `of` says; `None` if they have
+    /// another length.
+    pub(super) fn of_bytes(of: Representation, rows: usize, bytes: Buffer) -> Option<Self> {
+        let values = match of.stored {
+            EmbeddingType::F32 | EmbeddingType::List | EmbeddingType::F16 => Values::F32(numbers(bytes)?),
+            EmbeddingType::Int8 => Values::Int8(numbers(bytes)?),
+            EmbeddingType::Bits => Values::Bits(numbers(bytes)?, Vec::new()),
+        };
+        let len = match &values {
+            Values::F32(values) => values.len(),
+            Values::Int8(values) => values.len(),
+            Values::Bits(values, _) => values.len(),
+        };
+        (len == rows * of.width()).then(|| Self { dim: of.dim, values, scan: Scan::best() })
+    }
+
+    /// Returns its values as they are in memory. They do not say which rows are zeros instead of bits.
+    pub(super) fn bytes(&self) -> Buffer {
+        match &self.values {
+            Values::F32(values) => values.inner().clone(),
+            Values::Int8(values) => values.inner().clone(),
+            Values::Bits(values, _) => values.inner().clone(),
         }
+    }
+
+    /// Takes the vectors of some rows for zeros, which bits cannot say.
+    pub(super) fn mark_zeros(&mut self, zeros: &[bool]) {
+        if let Values::Bits(_, are_zeros) = &mut self.values {
+            *are_zeros = if zeros.contains(&true) { zeros.to_vec() } else { Vec::new() };
+        }
+    }
+
+    /// Returns whether bits are stored.
+    pub(super) fn is_bits(&self) -> bool {
+        matches!(self.values, Values::Bits(..))
     }
 
     pub(super) fn dim(&self) -> usize {
@@ -82,8 +112,24 @@ impl Column {
         }
     }
 
+    /// Writes the vectors of some rows one after the other, each followed by zeros up to `stride` values.
+    pub(super) fn write(&self, rows: Range<usize>, stride: usize, to: &mut [f32]) {
+        for (row, to) in rows.zip(to.chunks_exact_mut(stride)) {
+            let (to, rest) = to.split_at_mut(self.dim);
+            to.copy_from_slice(&self.vector(row));
+            rest.fill(0.0);
+        }
+    }
+
+    /// Returns the dot product of two vectors of the same length.
+    pub(super) fn dot(&self, a: &[f32], b: &[f32]) -> f32 {
+        let mut sum = [0.0];
+        self.scan.floats(a, b, &mut sum);
+        sum[0]
+    }
+
     fn width(&self) -> usize {
-        if matches!(self.values, Values::Bits(..)) { self.dim.div_ceil(8) } else { self.dim }
+        if self.is_bits() { self.dim.div_ceil(8) } else { self.dim }
     }
 
     /// Prepares a question, which has at least as many values as the vectors; further ones do not count.
@@ -122,9 +168,8 @@ impl Column {
         let place = rows.start * width..rows.end * width;
         match (&self.values, question) {
             (Values::F32(values), Prepared::F32(question)) => {
-                for (row, vector) in rows.zip(values[place].chunks_exact(width)) {
-                    found(row, dot(vector, question));
-                }
+                let sum = |vectors: &[f32], sums: &mut [f32]| self.scan.floats(vectors, question, sums);
+                by_block(&values[place], width, sum, |at, sum| found(rows.start + at, sum));
             }
             (Values::Int8(values), Prepared::Int8 { values: question, scale }) => {
                 let sum = |vectors: &[i8], sums: &mut [i32]| self.scan.bytes(vectors, question, sums);
@@ -159,23 +204,14 @@ fn scaled(sum: i32, scale: f32) -> f32 {
     sum as f32 * scale
 }
 
-/// Returns the dot product of two vectors of the same length, summed in lanes to allow vectorisation.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; LANES];
-    let (a_lanes, a_rest) = a.as_chunks::<LANES>();
-    let (b_lanes, b_rest) = b.as_chunks::<LANES>();
-    for (x, y) in a_lanes.iter().zip(b_lanes) {
-        for lane in 0..LANES {
-            lanes[lane] += x[lane] * y[lane];
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    lanes.iter().sum::<f32>() + rest
-}
-
 /// Passes the sum of each row of `width` values to `found`.
-fn by_block<T>(values: &[T], width: usize, sum: impl Fn(&[T], &mut [i32]), mut found: impl FnMut(usize, i32)) {
-    let mut sums = [0; ROWS];
+fn by_block<T, S: Copy + Default>(
+    values: &[T],
+    width: usize,
+    sum: impl Fn(&[T], &mut [S]),
+    mut found: impl FnMut(usize, S),
+) {
+    let mut sums = [S::default(); ROWS];
     for (block, vectors) in values.chunks(width * ROWS).enumerate() {
         let sums = &mut sums[..vectors.len() / width];
         sum(vectors, sums);

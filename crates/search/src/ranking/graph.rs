@@ -10,8 +10,9 @@ use arrow::array::{Array, AsArray, StringArray};
 use chunkmill_base::error::Result;
 use chunkmill_dataset::dataset::{Dataset, Table};
 
+use super::batch::damaged;
 use super::reciprocal::{RankedRow, ranked};
-use super::rows::{Rows, damaged};
+use super::rows::Rows;
 use super::top::ScoredRow;
 
 /// The links between chunks, in both directions.

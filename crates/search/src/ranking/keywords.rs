@@ -10,7 +10,6 @@
 //! dataset. An index contains neither texts nor positions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
 
 use arrow::array::{ArrayRef, AsArray};
 use chunkmill_base::error::{Error, Result};
@@ -28,18 +27,16 @@ use tantivy::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::cache::{self, Entry};
+use super::batch::{Columns, texts_of};
+use super::cache::{Cache, IndexDirectory, Sections, insert_index};
+use super::document::DocumentInfo;
 use super::language::{LEAST, Language, LanguageSetting, SAMPLE, TextLanguage};
-use super::rows::{Columns, DocumentInfo, Rows, texts_of};
+use super::rows::Rows;
 use super::settings::FieldWeights;
 use super::words::{Analyser, Forms, of_path};
 
 /// Searchable fields, in the order of [`FieldWeights::values`]. A chunk has the first four.
 const FIELDS: [&str; 6] = ["content", "headings", "tags", "aliases", "title", "path"];
-
-/// Version of the indexes. Increase this when the same dataset would produce a different index, for example after
-/// a change of fields or tokenization.
-const VERSION: u32 = 5;
 
 /// Name of the tantivy tokenizer that leaves words as they are.
 const WORDS: &str = "whitespace";
@@ -47,7 +44,7 @@ const WORDS: &str = "whitespace";
 /// Memory budget for tantivy in bytes. It does not limit a single segment.
 const MEMORY: usize = 64 << 20;
 
-/// Names of the entries in the cached file.
+/// Names of the indexes and sections in the cached file.
 const CHUNKS: &str = "chunks";
 const DOCUMENTS: &str = "documents";
 const LANGUAGES: &str = "languages";
@@ -79,34 +76,20 @@ impl std::fmt::Debug for Keywords {
 }
 
 impl Keywords {
-    /// Loads the indexes from the cache in `folder`, or builds them from the dataset and caches them there.
-    pub(super) fn load(
-        dataset: &Dataset,
-        rows: &Rows,
-        language: LanguageSetting,
-        folder: Option<&Path>,
-    ) -> Result<Self> {
-        let key = format!("{VERSION} {language} {}", dataset.id());
-        let cached = folder.and_then(|folder| cache::read(folder, &key));
-        if let Some(keywords) = cached.and_then(|entry| Self::open(entry, rows).ok()) {
-            return Ok(keywords);
-        }
-        let entry = build(dataset, rows, language)?;
-        if let Some(folder) = folder {
-            cache::write(folder, &key, &entry);
-        }
-        Self::open(entry, rows).map_err(|problem| failed(dataset, &problem))
+    /// Opens the indexes, from the cache or else built from the dataset.
+    pub(super) fn load(dataset: &Dataset, rows: &Rows, language: LanguageSetting, cache: &Cache) -> Result<Self> {
+        let open = |sections: &Sections| Self::open(sections, rows).map_err(|problem| failed(dataset, &problem));
+        cache.load(&format!("keywords-{language}"), || build(dataset, rows, language), open)
     }
 
-    fn open(mut entry: Entry, rows: &Rows) -> Result<Self, String> {
-        let mut order: Vec<u32> = rows.iter().map(|row| row.doc).collect();
+    fn open(sections: &Sections, rows: &Rows) -> Result<Self, String> {
+        let mut order = rows.docs().to_vec();
         order.dedup();
-        let mut part = |name: &str| entry.remove(name).ok_or_else(|| format!("`{name}` is missing"));
-        let chunks = Open::new(part(CHUNKS)?, rows.len())?;
-        let documents = Open::new(part(DOCUMENTS)?, order.len())?;
-        let languages = cache::text_of(&part(LANGUAGES)?).ok_or("the languages are missing")?;
+        let chunks = Open::new(IndexDirectory::new(sections, CHUNKS), rows.len())?;
+        let documents = Open::new(IndexDirectory::new(sections, DOCUMENTS), order.len())?;
+        let languages = sections.text(LANGUAGES).ok_or("the languages are missing")?;
         let languages = languages.split(' ').map(Language::named).collect();
-        let english = cache::text_of(&part(ENGLISH)?).ok_or("the share of English is missing")? == true.to_string();
+        let english = sections.text(ENGLISH).ok_or("the share of English is missing")? == true.to_string();
         Ok(Self { chunks, documents, order, languages, english })
     }
 
@@ -131,7 +114,7 @@ impl Keywords {
             for (at, score) in self.documents.scores(&words, &weights.values()).map_err(failed)? {
                 of_documents[self.order[at as usize] as usize] = document * score;
             }
-            rows.iter().zip(&mut scores).for_each(|(row, score)| *score += of_documents[row.doc as usize]);
+            rows.docs().iter().zip(&mut scores).for_each(|(doc, score)| *score += of_documents[*doc as usize]);
         }
         Ok(scores)
     }
@@ -160,7 +143,7 @@ impl Keywords {
 }
 
 impl Open {
-    fn new(directory: RamDirectory, len: usize) -> Result<Self, String> {
+    fn new(directory: IndexDirectory, len: usize) -> Result<Self, String> {
         let index = Index::open(directory).map_err(|error| error.to_string())?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
         let searcher = reader.map_err(|error| error.to_string())?.searcher();
@@ -203,7 +186,7 @@ impl Open {
 }
 
 /// Builds the indexes of a dataset in memory.
-fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Entry> {
+fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Sections> {
     let failed = |error: tantivy::TantivyError| failed(dataset, &error.to_string());
     let (languages, english) = languages(dataset, rows, setting)?;
     let mut analyser = Analyser::default();
@@ -214,14 +197,14 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
         let mut whole: Option<Whole> = None;
         let columns = ["content", "heading_path", "headings", "tags", "aliases", "prefix_len"];
         for batch in dataset.read(file, &columns, None)? {
-            let batch = Columns { dataset, file, batch: batch? };
+            let batch = Columns::of_file(dataset, file, batch?);
             let (contents, prefixes) = (batch.text("content")?, batch.ints("prefix_len")?);
             let [above, inside, tagged, called] =
                 ["heading_path", "headings", "tags", "aliases"].map(|name| batch.lists(name));
             let (above, inside, tagged, called) = (above?, inside?, tagged?, called?);
             let damaged = || batch.damaged("a list does not contain text");
             for (at, row) in (0..batch.batch.num_rows()).zip(of_file.by_ref()) {
-                let doc = rows.of(row).doc;
+                let doc = rows.docs()[row];
                 let mut words = |text: &str| analyser.words(text, languages[doc as usize]).join(" ");
                 if whole.as_ref().is_none_or(|whole| whole.doc != doc) {
                     let DocumentInfo { title, path, .. } = &**rows.document(doc);
@@ -260,12 +243,14 @@ fn build(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result<Ent
     }
     let spoken = by_frequency(languages.into_iter());
     let spoken: Vec<&str> = spoken.into_iter().map(|language| language.map_or("none", Language::code)).collect();
-    Ok(Entry::from([
-        (CHUNKS.to_owned(), chunks.finish().map_err(failed)?),
-        (DOCUMENTS.to_owned(), documents.finish().map_err(failed)?),
-        (LANGUAGES.to_owned(), cache::of_text(&spoken.join(" "))),
-        (ENGLISH.to_owned(), cache::of_text(&english.to_string())),
-    ]))
+    let mut sections = Sections::default();
+    for (name, index) in [(CHUNKS, chunks), (DOCUMENTS, documents)] {
+        let index = index.finish().map_err(failed)?;
+        insert_index(&mut sections, name, &index).map_err(|error| failed(error.into()))?;
+    }
+    sections.insert(LANGUAGES, spoken.join(" ").into_bytes());
+    sections.insert(ENGLISH, english.to_string().into_bytes());
+    Ok(sections)
 }
 
 /// A document, assembled from its chunks.
@@ -309,7 +294,7 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
     let mut found = vec![TextLanguage::Unknown; count];
     for file in dataset.files(Table::Documents) {
         for batch in dataset.read(file, &["doc_id", "metadata"], None)? {
-            let batch = Columns { dataset, file, batch: batch? };
+            let batch = Columns::of_file(dataset, file, batch?);
             let (ids, metadata) = (batch.text("doc_id")?, batch.text("metadata")?);
             for (id, metadata) in ids.iter().flatten().zip(metadata.iter()) {
                 let said = metadata.and_then(said_in).map_or(TextLanguage::Unknown, |name| Language::said(&name));
@@ -335,7 +320,7 @@ fn languages(dataset: &Dataset, rows: &Rows, setting: LanguageSetting) -> Result
         for batch in dataset.read_texts(file, ["content"])? {
             let [contents] = batch?;
             for (content, row) in contents.iter().flatten().zip(of_file.by_ref()) {
-                let doc = rows.of(row).doc;
+                let doc = rows.docs()[row];
                 if sample.0 != doc {
                     detect(std::mem::replace(&mut sample, (doc, String::new())));
                 }

@@ -21,21 +21,26 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `settings` | Which settings are there? |
+//! | `batch`, `document`, `chunk_rows` | What of a dataset is read? |
+//! | `cache` | Where is that kept between searches? |
 //! | `rows` | What is known about every chunk without its text? |
 //! | `top` | Which of many rows are the best? |
 //! | `column` | What is the product of a question and each vector of a number type? |
 //! | `stored` | Which columns would a store have? |
 //! | `sparse` | How much do a chunk and a question share, by their sparse vectors? |
 //! | `language`, `words` | Which words of a text can be found? |
-//! | `keywords`, `cache` | Which chunks and documents contain the words? Where is their index kept? |
+//! | `keywords` | Which chunks and documents contain the words? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
 //! | `chance` | How likely is it that a chunk holds evidence? |
 //! | `vectors` | How near is each vector? |
 //! | `graph` | Which chunks are one link away? |
 
+mod batch;
 mod cache;
 mod chance;
+mod chunk_rows;
 mod column;
+mod document;
 mod graph;
 mod keywords;
 mod language;
@@ -49,10 +54,10 @@ mod top;
 mod vectors;
 mod words;
 
+pub use document::DocumentInfo;
 pub use language::{Language, LanguageSetting};
 pub use reciprocal::{Part, Parts};
-pub use rows::DocumentInfo;
-pub(crate) use rows::{HeadingInside, Headings, Row, Rows};
+pub(crate) use rows::{Headings, HeadingsInside, Rows};
 pub use settings::{FieldWeights, Fusion, Mode, Ranking, Share, Weight};
 pub use stored::StoredAs;
 pub use words::Marker;
@@ -65,6 +70,7 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_dataset::dataset::{Dataset, Time};
 use chunkmill_embed::{SparseVector, is_zero};
 
+use cache::Cache;
 use column::Prepared;
 use graph::Graph;
 use keywords::Keywords;
@@ -112,7 +118,7 @@ impl FoundChunk {
 #[derive(Debug)]
 pub(crate) struct Ranker {
     dataset: Dataset,
-    keyword_cache: Option<PathBuf>,
+    cache: Cache,
     stored_as: StoredAs,
     rows: Arc<Rows>,
     vectors: OnceLock<Vectors>,
@@ -128,10 +134,11 @@ impl Ranker {
     ///
     /// # Errors
     /// [`Error::Dataset`] if a file is damaged or missing.
-    pub(crate) fn open(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
-        let rows = Arc::new(Rows::load(&dataset)?);
+    pub(crate) fn open(dataset: Dataset, cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
+        let cache = Cache::new(cache, &dataset);
+        let rows = Arc::new(Rows::load(&dataset, &cache)?);
         let (vectors, postings, keywords, graph) = Default::default();
-        Ok(Self { dataset, keyword_cache, stored_as, rows, vectors, postings, keywords, graph })
+        Ok(Self { dataset, cache, stored_as, rows, vectors, postings, keywords, graph })
     }
 
     pub(crate) fn dataset(&self) -> &Dataset {
@@ -316,7 +323,7 @@ impl Ranker {
     fn times(&self) -> Vec<f32> {
         #[expect(clippy::cast_precision_loss, reason = "minutes make no difference")]
         let seconds = |time: Time| time.micros().div_euclid(1_000_000) as f32;
-        self.rows.iter().map(|row| self.rows.document(row.doc).modified_time.map_or(f32::NAN, seconds)).collect()
+        self.rows.docs().iter().map(|doc| self.rows.document(*doc).modified_time.map_or(f32::NAN, seconds)).collect()
     }
 
     fn fused(&self, question: Question<'_>, mask: Option<&[bool]>) -> Result<Vec<FoundChunk>> {
@@ -371,7 +378,7 @@ impl Ranker {
     }
 
     fn vectors(&self) -> Result<&Vectors> {
-        once(&self.vectors, || Vectors::load(&self.dataset, &self.rows, self.stored_as))
+        once(&self.vectors, || Vectors::load(&self.dataset, &self.rows, self.stored_as, &self.cache))
     }
 
     fn keywords(&self, language: LanguageSetting) -> Result<Arc<Keywords>> {
@@ -379,12 +386,12 @@ impl Ranker {
         if let Some(keywords) = known().get(&language) {
             return Ok(Arc::clone(keywords));
         }
-        let keywords = Keywords::load(&self.dataset, &self.rows, language, self.keyword_cache.as_deref())?;
+        let keywords = Keywords::load(&self.dataset, &self.rows, language, &self.cache)?;
         Ok(Arc::clone(known().entry(language).or_insert_with(|| Arc::new(keywords))))
     }
 
     fn postings(&self) -> Result<Option<&Postings>> {
-        once(&self.postings, || Postings::load(&self.dataset, &self.rows)).map(Option::as_ref)
+        once(&self.postings, || Postings::load(&self.dataset, &self.rows, &self.cache)).map(Option::as_ref)
     }
 
     fn graph(&self) -> Result<&Graph> {

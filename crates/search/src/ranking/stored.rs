@@ -58,10 +58,10 @@ impl StoredAs {
         let all = Representation::all(kept, self.types);
         let (best, smallest) = (all[0], all[all.len() - 1]);
         let small = (best != smallest).then(|| Column::new(smallest, smallest.store(&values)));
-        let zeros = values.chunks(kept.max(1)).map(is_zero).collect();
+        let zeros: Vec<bool> = values.chunks(kept.max(1)).map(is_zero).collect();
         let stored = if best.stored.is_exact() { StoredVectors::F32(values) } else { best.store(&values) };
         let mut exact = Column::new(best, stored);
-        exact.mark_zeros(zeros);
+        exact.mark_zeros(&zeros);
         (exact, small)
     }
 }

@@ -3,15 +3,18 @@
 //! The smallest column of vectors is read for every question, and the best rows are scored again by the most exact one. With
 //! floats alone, both are the same, and the search is exact. Several questions read the vectors together.
 
+use arrow::buffer::ScalarBuffer;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
 use chunkmill_dataset::dataset::{Dataset, FileEntry, Table, restored_vectors, vectors};
 use chunkmill_embed::{EmbeddingType, Representation, StoredVectors, is_zero};
 use rayon::prelude::*;
 
+use super::batch::damaged;
+use super::cache::{Cache, Sections};
 use super::chance::SimilarityScale;
-use super::column::{Column, Prepared, dot};
-use super::rows::{Rows, damaged};
+use super::column::{Column, Prepared};
+use super::rows::Rows;
 use super::stored::StoredAs;
 use super::top::{ScoredRow, Top};
 
@@ -37,6 +40,12 @@ const FEW: usize = 128;
 /// Number of rows that show how scores of the small column differ from those of the most exact one.
 const SAMPLE: usize = 1000;
 
+/// Names of the sections in the cached file.
+const EXACT: &str = "exact";
+const SMALL: &str = "small";
+const AROUND: &str = "around";
+const SCALE: &str = "scale";
+
 /// The vectors of all chunks.
 #[derive(Debug)]
 pub(super) struct Vectors {
@@ -47,12 +56,13 @@ pub(super) struct Vectors {
     /// A smaller column, which is read for every question, if there is one.
     small: Option<Column>,
     /// Dot products by row.
-    around: Vec<Neighbourhood>,
+    around: ScalarBuffer<f32>,
     /// How similar the vectors are to each other, if there are several.
     scale: Option<SimilarityScale>,
 }
 
-/// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents.
+/// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents. Of each row,
+/// [`VALUES`](Self::VALUES) numbers are kept.
 #[derive(Debug, Clone, Copy, Default)]
 struct Neighbourhood {
     /// Dot product with itself.
@@ -66,35 +76,87 @@ struct Neighbourhood {
 }
 
 impl Vectors {
-    /// Reads all vectors, in parallel over files, as if they were stored in the form `stored_as`.
-    pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs) -> Result<Self> {
-        let all = dataset.manifest().representations();
+    /// Opens all vectors as if they were stored in the form `stored_as`. As they are stored, they are cached.
+    pub(super) fn load(dataset: &Dataset, rows: &Rows, stored_as: StoredAs, cache: &Cache) -> Result<Self> {
         let dim = dataset.manifest().model.dim;
-        let (best, smallest) = (all[0], all[all.len() - 1]);
-        let zeros = if best.stored == EmbeddingType::Bits { zeros(dataset, &best)? } else { Vec::new() };
-        if stored_as != StoredAs::default() {
-            let mut values = read(dataset, rows, &best)?.floats(dim);
-            let zeros = values.chunks_mut(dim).zip(zeros).filter(|(_, is_zero)| *is_zero);
-            zeros.for_each(|(vector, _)| vector.fill(0.0));
-            let (best, smallest) = stored_as.columns(values, dim);
-            return Ok(Self::new(dim, best, smallest, rows));
+        let best = dataset.manifest().representations()[0];
+        if stored_as == StoredAs::default() {
+            let build = || Ok(Self::read(dataset, rows)?.sections());
+            let open = |sections: &Sections| {
+                Self::open(dataset, rows, sections)
+                    .ok_or_else(|| damaged(dataset, None, "its vectors do not fit its rows"))
+            };
+            return cache.load("vectors", build, open);
         }
-        let column = |of: Representation| Ok::<_, Error>(Column::new(of, read(dataset, rows, &of)?));
-        let mut exact = column(best)?;
-        exact.mark_zeros(zeros);
-        let has_small = best != smallest && rows.len() > FEWEST_AGAIN;
-        let small = if has_small { Some(column(smallest)?) } else { None };
-        Ok(Self::new(dim, exact, small, rows))
+        let mut values = read(dataset, rows, &best)?.floats(dim);
+        let zeros = if best.stored == EmbeddingType::Bits { zeros(dataset, &best)? } else { Vec::new() };
+        let zeros = values.chunks_mut(dim).zip(zeros).filter(|(_, is_zero)| *is_zero);
+        zeros.for_each(|(vector, _)| vector.fill(0.0));
+        let (best, smallest) = stored_as.columns(values, dim);
+        Ok(Self::new(dim, best, smallest, rows))
     }
 
-    fn new(dim: usize, exact: Column, mut small: Option<Column>, rows: &Rows) -> Self {
-        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&exact, rows, row));
-        let around: Vec<Neighbourhood> = around.collect();
-        if let Some(small) = &mut small {
-            small.mark_zeros(around.iter().map(|around| around.own == 0.0).collect());
+    /// Reads all vectors, in parallel over files.
+    fn read(dataset: &Dataset, rows: &Rows) -> Result<Self> {
+        let column = |of: Representation| Ok::<_, Error>(Column::new(of, read(dataset, rows, &of)?));
+        let (best, small) = columns(dataset, rows);
+        let mut exact = column(best)?;
+        if best.stored == EmbeddingType::Bits {
+            exact.mark_zeros(&zeros(dataset, &best)?);
         }
-        let scale = SimilarityScale::of(&exact, around.iter().map(|around| around.own));
-        Self { dim, exact, small, around, scale }
+        Ok(Self::new(dataset.manifest().model.dim, exact, small.map(column).transpose()?, rows))
+    }
+
+    fn new(dim: usize, exact: Column, small: Option<Column>, rows: &Rows) -> Self {
+        let around = (0..rows.len()).into_par_iter().map(|row| Neighbourhood::of(&exact, rows, row).values());
+        let around: Vec<[f32; Neighbourhood::VALUES]> = around.collect();
+        let own = around.iter().map(|[own, ..]| *own);
+        let scale = SimilarityScale::of(&exact, own);
+        Self { dim, exact, small, around: around.into_flattened().into(), scale }.with_zeros()
+    }
+
+    /// Returns what [`open`](Self::open) needs.
+    fn sections(&self) -> Sections {
+        let mut sections = Sections::default();
+        sections.insert(EXACT, self.exact.bytes());
+        if let Some(small) = &self.small {
+            sections.insert(SMALL, small.bytes());
+        }
+        sections.insert(AROUND, self.around.inner().clone());
+        sections.insert(SCALE, self.scale.map(SimilarityScale::values).as_slice().concat());
+        sections
+    }
+
+    /// Opens vectors in the sections of a cached file. Returns `None` if they are not those of the dataset.
+    fn open(dataset: &Dataset, rows: &Rows, sections: &Sections) -> Option<Self> {
+        let column = |of, name| Column::of_bytes(of, rows.len(), sections.get(name)?.clone());
+        let (best, small) = columns(dataset, rows);
+        let exact = column(best, EXACT)?;
+        let small = if let Some(small) = small { Some(column(small, SMALL)?) } else { None };
+        let around = sections.numbers(AROUND).filter(|around| around.len() == rows.len() * Neighbourhood::VALUES)?;
+        let scale = sections.numbers(SCALE)?;
+        let scale = scale.first_chunk().map(|values| SimilarityScale::from_values(*values));
+        Some(Self { dim: dataset.manifest().model.dim, exact, small, around, scale }.with_zeros())
+    }
+
+    /// Tells columns of bits which rows are zeros.
+    fn with_zeros(mut self) -> Self {
+        if self.exact.is_bits() || self.small.as_ref().is_some_and(Column::is_bits) {
+            let zeros: Vec<bool> = (0..self.len()).map(|row| self.says_nothing(row)).collect();
+            if let Some(small) = &mut self.small {
+                small.mark_zeros(&zeros);
+            }
+            self.exact.mark_zeros(&zeros);
+        }
+        self
+    }
+
+    fn len(&self) -> usize {
+        self.around.len() / Neighbourhood::VALUES
+    }
+
+    fn around(&self, row: usize) -> Neighbourhood {
+        self.around.as_chunks().0.get(row).copied().map(Neighbourhood::from_values).unwrap_or_default()
     }
 
     /// Returns how similar the vectors are to each other, if there are several.
@@ -175,7 +237,7 @@ impl Vectors {
     /// [`Error::Setting`] if the dimension of the query differs.
     pub(super) fn scores(&self, query: &[f32], weight: f32) -> Result<Vec<f32>> {
         self.check(query)?;
-        let mut scores = vec![0.0; self.around.len()];
+        let mut scores = vec![0.0; self.len()];
         if is_zero(query) {
             scores.fill(f32::NAN);
             return Ok(scores);
@@ -245,18 +307,18 @@ impl Vectors {
         if weight == 0.0 {
             return score(row);
         }
-        let before = if row > 0 && self.around[row - 1].joined { score(row - 1) } else { 0.0 };
-        let after = if self.around[row].joined { score(row + 1) } else { 0.0 };
+        let before = if row > 0 && self.around(row - 1).joined { score(row - 1) } else { 0.0 };
+        let after = if self.around(row).joined { score(row + 1) } else { 0.0 };
         self.blend(row, [before, score(row), after], weight)
     }
 
     /// Turns the score of a vector into that of `v + w (before + after)`, whose length is known without computing it.
     fn blend(&self, row: usize, [before_score, score, after_score]: [f32; 3], w: f32) -> f32 {
-        let here = self.around[row];
-        let before = row.checked_sub(1).map(|before| self.around[before]).filter(|before| before.joined);
+        let here = self.around(row);
+        let before = row.checked_sub(1).map(|before| self.around(before)).filter(|before| before.joined);
         let before_score = if before.is_some() { before_score } else { 0.0 };
         let before = before.unwrap_or_default();
-        let (after, after_score) = if here.joined { (self.around[row + 1].own, after_score) } else { (0.0, 0.0) };
+        let (after, after_score) = if here.joined { (self.around(row + 1).own, after_score) } else { (0.0, 0.0) };
         let length =
             here.own + 2.0 * w * (before.next + here.next) + w * w * (before.own + 2.0 * before.second + after);
         let sum = score + w * (before_score + after_score);
@@ -265,7 +327,7 @@ impl Vectors {
 
     /// Returns whether the vector of a row is all zeros: its text has no word that the model knows.
     fn says_nothing(&self, row: usize) -> bool {
-        self.around[row].own == 0.0
+        self.around(row).own == 0.0
     }
 
     fn check(&self, query: &[f32]) -> Result<()> {
@@ -281,12 +343,30 @@ impl Vectors {
 }
 
 impl Neighbourhood {
+    /// The number of values that are kept of it.
+    const VALUES: usize = 4;
+
+    fn values(self) -> [f32; Self::VALUES] {
+        [self.own, self.next, self.second, f32::from(u8::from(self.joined))]
+    }
+
+    fn from_values([own, next, second, joined]: [f32; Self::VALUES]) -> Self {
+        Self { own, next, second, joined: joined > 0.0 }
+    }
+
     fn of(column: &Column, rows: &Rows, row: usize) -> Self {
         let vector = column.vector(row);
-        let of_same = |other: usize| other < rows.len() && rows.of(other).doc == rows.of(row).doc;
-        let with = |other: usize| if of_same(other) { dot(&vector, &column.vector(other)) } else { 0.0 };
-        Self { own: dot(&vector, &vector), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
+        let of_same = |other: usize| rows.docs().get(other) == Some(&rows.docs()[row]);
+        let with = |other: usize| if of_same(other) { column.dot(&vector, &column.vector(other)) } else { 0.0 };
+        Self { own: column.dot(&vector, &vector), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
     }
+}
+
+/// Returns how the most exact column is stored, and the smallest one, if it is worth to read it first.
+fn columns(dataset: &Dataset, rows: &Rows) -> (Representation, Option<Representation>) {
+    let all = dataset.manifest().representations();
+    let (best, smallest) = (all[0], all[all.len() - 1]);
+    (best, (best != smallest && rows.len() > FEWEST_AGAIN).then_some(smallest))
 }
 
 /// Reads a column, in parallel over files.

@@ -128,7 +128,7 @@ impl<'s> Piece<'s> {
     fn part(&self, cut: Side, at: usize) -> Self {
         let whole = &self.text.own;
         let own = if cut == Side::Start { &whole[at..] } else { &whole[..at] };
-        let mut place = self.place;
+        let mut place = self.place.clone();
         // Where the part starts, or its last line does.
         let line = line::ends(whole).take_while(|end| *end < at || cut == Side::Start && *end == at).count();
         let line = place.start_line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX));

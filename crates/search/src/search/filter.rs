@@ -11,7 +11,7 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::{did_you_mean, nearest_path};
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::ranking::{DocumentInfo, HeadingInside, Headings, Row, Rows};
+use crate::ranking::{DocumentInfo, Headings, HeadingsInside, Rows};
 
 /// The conditions on a hit, which must meet all of them. An empty list sets no condition.
 #[derive(Debug, Clone, Default)]
@@ -104,13 +104,13 @@ impl Filter {
         let paths: Vec<PathMatcher<'_>> =
             self.paths.iter().map(|path| path.matcher(rows.documents())).collect::<Result<_>>()?;
         let documents: Vec<bool> = rows.documents().iter().map(|document| self.takes(document, &paths)).collect();
-        let headings: Vec<bool> = rows.headings().iter().map(|headings| self.takes_headings(headings)).collect();
+        let headings: Vec<bool> = rows.headings().map(|headings| self.takes_headings(&headings)).collect();
         let inside = self.under_headings(rows.inside());
-        let takes = |(at, row): (usize, &Row)| {
-            documents[row.doc as usize]
-                && (headings[row.headings as usize] || inside[rows.inside_row(at)].contains(&true))
+        let takes = |row: usize| {
+            documents[rows.docs()[row] as usize]
+                && (headings[rows.of(row).headings as usize] || inside[rows.inside_row(row)].contains(&true))
         };
-        Ok(Some(rows.iter().enumerate().map(takes).collect()))
+        Ok(Some((0..rows.len()).map(takes).collect()))
     }
 
     /// Returns a remark on each condition that nothing in the dataset meets, with the name that was most likely meant.
@@ -149,8 +149,7 @@ impl Filter {
             let paths = || {
                 let paths: BTreeSet<String> = rows
                     .headings()
-                    .iter()
-                    .flat_map(|headings| (1..=headings.path.len()).map(|end| headings.path[..end].join(SEPARATOR)))
+                    .flat_map(|Headings { path, .. }| (1..=path.len()).map(move |end| path[..end].join(SEPARATOR)))
                     .collect();
                 paths.into_iter().collect()
             };
@@ -176,32 +175,32 @@ impl Filter {
     }
 
     /// Returns which of the headings in chunks are one of those to search under, or below one.
-    fn under_headings(&self, headings: &[HeadingInside]) -> Vec<bool> {
+    fn under_headings(&self, headings: &HeadingsInside) -> Vec<bool> {
         let mut under: Vec<bool> = Vec::with_capacity(headings.len());
-        for (at, heading) in headings.iter().enumerate() {
-            let above = heading.parent.is_some_and(|parent| under[parent as usize]);
+        for at in 0..headings.len() {
+            let above = headings.parent(at).is_some_and(|parent| under[parent]);
             under.push(above || self.headings.iter().any(|path| is_path(headings, at, path)));
         }
         under
     }
 
-    fn takes_headings(&self, headings: &Headings) -> bool {
+    fn takes_headings(&self, headings: &Headings<'_>) -> bool {
         let joined = headings.path.join(SEPARATOR);
         let under = |prefix: &String| {
-            is_at_or_below(&joined, prefix, SEPARATOR) || is_at_or_below(&headings.header_path, prefix, SEPARATOR)
+            is_at_or_below(&joined, prefix, SEPARATOR) || is_at_or_below(headings.header_path, prefix, SEPARATOR)
         };
         self.headings.is_empty() || self.headings.iter().any(under)
     }
 }
 
 /// Returns whether the path of a heading is this text.
-fn is_path(headings: &[HeadingInside], heading: usize, path: &str) -> bool {
+fn is_path(headings: &HeadingsInside, heading: usize, path: &str) -> bool {
     let mut rest = Some(path);
-    let mut at = Some(&headings[heading]);
-    while let (Some(path), Some(HeadingInside { parent, title })) = (rest, at) {
-        at = parent.map(|parent| &headings[parent as usize]);
-        let above = path.strip_suffix(&**title);
-        rest = if at.is_some() { above.and_then(|above| above.strip_suffix(SEPARATOR)) } else { above };
+    let mut next = Some(heading);
+    while let (Some(path), Some(at)) = (rest, next) {
+        next = headings.parent(at);
+        let above = path.strip_suffix(headings.title(at));
+        rest = if next.is_some() { above.and_then(|above| above.strip_suffix(SEPARATOR)) } else { above };
     }
     rest == Some("")
 }

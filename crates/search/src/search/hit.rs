@@ -30,7 +30,7 @@ named! {
 }
 
 /// The location of a chunk.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Place<'s> {
     /// Its document.
     pub document: &'s Arc<DocumentInfo>,
@@ -51,7 +51,7 @@ pub struct Place<'s> {
     /// Heading path as one string.
     pub header_path: &'s str,
     /// Heading path as a list, outermost heading first.
-    pub heading_path: &'s [String],
+    pub heading_path: Vec<&'s str>,
 }
 
 impl Place<'_> {
@@ -171,8 +171,8 @@ impl Searcher {
             end_line: row.end_line,
             cited_place: self.rows().cited_place(row),
             prefix_len: row.prefix_len,
-            header_path: &headings.header_path,
-            heading_path: &headings.path,
+            header_path: headings.header_path,
+            heading_path: headings.path,
         }
     }
 

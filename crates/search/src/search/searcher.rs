@@ -22,19 +22,19 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Reads everything about chunks and documents except the texts. About 50 bytes per chunk stay in memory.
-    /// Keyword indexes are cached in the folder `keyword_cache`, which is created if necessary; `None` turns
-    /// caching off.
+    /// Opens everything about chunks and documents except the texts. It is cached in the folder `cache`, as are the vectors
+    /// and the keyword indexes when they are first needed, in files that are mapped into memory. The folder is created if
+    /// necessary; `None` turns caching off.
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.
-    pub fn open(dataset: Dataset, keyword_cache: Option<PathBuf>) -> Result<Self> {
-        Self::open_as(dataset, keyword_cache, StoredAs::default())
+    pub fn open(dataset: Dataset, cache: Option<PathBuf>) -> Result<Self> {
+        Self::open_as(dataset, cache, StoredAs::default())
     }
 
     /// Opens a dataset with the vectors as another store would keep them, to see what that store would find.
-    pub fn open_as(dataset: Dataset, keyword_cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
-        Ok(Self { ranker: Ranker::open(dataset, keyword_cache, stored_as)?, texts: OnceLock::new() })
+    pub fn open_as(dataset: Dataset, cache: Option<PathBuf>, stored_as: StoredAs) -> Result<Self> {
+        Ok(Self { ranker: Ranker::open(dataset, cache, stored_as)?, texts: OnceLock::new() })
     }
 
     /// Returns the dataset.
