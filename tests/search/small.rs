@@ -76,6 +76,38 @@ fn small_vectors_find_what_floats_find_and_score_it_nearly_alike() {
 }
 
 #[test]
+fn many_questions_at_once_find_what_each_finds_alone() {
+    let home = TempDir::new().unwrap();
+    let mut random = Numbers::new(5);
+    corpus(&home, &mut random);
+    let embedder = load(Engine::Fake, &ModelRef::default()).unwrap();
+    let texts: Vec<String> = (0..20).map(|_| sentence(&mut random, 8)).collect();
+    let mut vectors: Vec<Vec<f32>> =
+        texts.iter().map(|text| chunkmill::embed::query(embedder.as_ref(), text).unwrap()).collect();
+    // Also questions that are no text's: of one value, of zeros, of any length, and random ones, which are near to nothing.
+    let dim = vectors[0].len();
+    for at in [0, 1, dim - 1] {
+        let one = |value: f32| (0..dim).map(|place| if place == at { value } else { 0.0 }).collect();
+        vectors.extend([one(1.0), one(-3.0)]);
+    }
+    vectors.extend([0.0, 1e-44, 1e-30, 1e-5, 1e5, 1e15].map(|size| vectors[3].iter().map(|x| x * size).collect()));
+    vectors.extend((0..20).map(|_| (0..dim).map(|_| random.below(2001) as f32 / 1000.0 - 1.0).collect()));
+    let queries: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+    let some = Filter { paths: vec!["**/*1*".to_owned().into()], ..Filter::default() };
+    for types in ["f32", "f16", "int8", "bits", "f32,int8", "f16,bits"] {
+        let searcher = searcher(&home, types);
+        for (k, filter) in [(1, &Filter::default()), (10, &some), (60, &Filter::default()), (10_000, &some)] {
+            let together = searcher.nearest(&queries, k, filter).unwrap();
+            for (query, together) in queries.iter().zip(together) {
+                let vector = Some(*query);
+                let query = Query { mode: Mode::Vector, vector, k, filter: filter.clone(), ..Query::default() };
+                assert_eq!(together, searcher.search(&query).unwrap(), "{types}, {k} hits");
+            }
+        }
+    }
+}
+
+#[test]
 fn small_vectors_serve_every_mode_filter_and_number_of_hits_on_any_number_of_threads() {
     let home = TempDir::new().unwrap();
     let mut random = Numbers::new(9);

@@ -32,6 +32,7 @@
 //! | `keywords` | Which chunks and documents contain the words? |
 //! | `linear`, `reciprocal` | How do several scores, or several lists, become one? |
 //! | `chance` | How likely is it that a chunk holds evidence? |
+//! | `together` | Which vectors does each of many questions have to be compared with? |
 //! | `vectors` | How near is each vector? |
 //! | `graph` | Which chunks are one link away? |
 
@@ -50,6 +51,7 @@ mod rows;
 mod settings;
 mod sparse;
 mod stored;
+mod together;
 mod top;
 mod vectors;
 mod words;

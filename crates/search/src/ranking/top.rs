@@ -43,6 +43,11 @@ impl Top {
         self.least.is_none_or(|least| score >= least || score.is_nan())
     }
 
+    /// Returns the lowest score that a row must reach to be among the best.
+    pub(super) fn least(&self) -> f64 {
+        self.least.unwrap_or(f64::NEG_INFINITY)
+    }
+
     pub(super) fn push(&mut self, row: ScoredRow) {
         if self.wants(row.score) {
             self.kept.push(row);

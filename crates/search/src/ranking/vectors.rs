@@ -3,6 +3,9 @@
 //! The smallest column of vectors is read for every question, and the best rows are scored again by the most exact one. With
 //! floats alone, both are the same, and the search is exact. Several questions read the vectors together.
 
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
 use arrow::buffer::ScalarBuffer;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_base::value::count;
@@ -16,6 +19,7 @@ use super::chance::SimilarityScale;
 use super::column::{Column, Prepared};
 use super::rows::Rows;
 use super::stored::StoredAs;
+use super::together::{self, Questions, Scratch};
 use super::top::{ScoredRow, Top};
 
 /// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
@@ -30,6 +34,9 @@ const AGAIN: usize = 4;
 
 /// Smallest number of rows that are scored again. If there are no more, only the more exact column is read.
 const FEWEST_AGAIN: usize = 1000;
+
+/// Number of questions for which whole numbers are worth it.
+const MANY: usize = 16;
 
 /// Number of questions that read the small vectors together: each keeps the rows that are scored again.
 const TOGETHER: usize = 64;
@@ -195,25 +202,26 @@ impl Vectors {
         // Nothing is near a vector of zeros.
         let most = |query: &[f32]| if is_zero(query) { 0 } else { wanted.unwrap_or(k) };
         let none = || queries.iter().map(|query| Top::new(most(query))).collect::<Vec<_>>();
-        let blocks = rows.len().div_ceil(BLOCK);
-        // Long stretches, because the best rows of one tell which of the next rows need not be looked at.
-        let stretch = blocks.div_ceil(STRETCHES * rayon::current_num_threads());
-        let best = (0..blocks).into_par_iter().with_min_len(stretch).fold(none, |mut best, block| {
-            let block = block * BLOCK..rows.len().min((block + 1) * BLOCK);
-            for (query, best) in prepared.iter().zip(&mut best) {
-                self.scanned().scores(block.clone(), query, |row, score| {
-                    let score = f64::from(score);
-                    if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
-                        best.push(rows.scored(row, score));
-                    }
+        let together = if queries.len() < MANY { None } else { Questions::new(queries, self.scanned().dim()) };
+        let best = if let Some(questions) = together {
+            // No row below the best that any thread knows is wanted; none is for a question of zeros.
+            let least = queries.iter().map(|query| if is_zero(query) { f64::INFINITY } else { f64::NEG_INFINITY });
+            let least = Mutex::new(least.collect());
+            let look = |best: &mut [Top], scratch: &mut Scratch, block: Range<usize>| {
+                let known = known_least(&least, best);
+                questions.near(self.scanned(), block, &known, scratch, |row, question| {
+                    let score = self.scanned().score(row, &prepared[question]);
+                    self.offer(rows, &mut best[question], row, score, mask);
                 });
-            }
-            best
-        });
-        let best = best.reduce(none, |mut all, more| {
-            all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
-            all
-        });
+            };
+            self.all_blocks(together::ROWS, none, look)
+        } else {
+            self.all_blocks(BLOCK, none, |best, (), block| {
+                for (query, best) in prepared.iter().zip(best) {
+                    self.scanned().scores(block.clone(), query, |row, score| self.offer(rows, best, row, score, mask));
+                }
+            })
+        };
         let best = best.into_iter().map(Top::into_best);
         if wanted.is_none() {
             return Ok(best.collect());
@@ -228,6 +236,35 @@ impl Vectors {
             best.into_best()
         };
         Ok(best.zip(queries).map(again).collect())
+    }
+
+    /// Passes all rows to `look`, in blocks of `len`, and returns what it finds.
+    fn all_blocks<S: Default + Send>(
+        &self,
+        len: usize,
+        none: impl Fn() -> Vec<Top> + Sync + Send,
+        look: impl Fn(&mut [Top], &mut S, Range<usize>) + Sync + Send,
+    ) -> Vec<Top> {
+        let blocks = self.len().div_ceil(len);
+        // Long stretches, because the best rows of one tell which of the next rows need not be looked at.
+        let stretch = blocks.div_ceil(STRETCHES * rayon::current_num_threads());
+        let begin = || (none(), S::default());
+        let best = (0..blocks).into_par_iter().with_min_len(stretch).fold(begin, |(mut best, mut scratch), block| {
+            look(&mut best, &mut scratch, block * len..self.len().min((block + 1) * len));
+            (best, scratch)
+        });
+        best.map(|(best, _)| best).reduce(&none, |mut all, more| {
+            all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
+            all
+        })
+    }
+
+    /// Adds a row to the best ones, if it is one of them.
+    fn offer(&self, rows: &Rows, best: &mut Top, row: usize, score: f32, mask: Option<&[bool]>) {
+        let score = f64::from(score);
+        if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
+            best.push(rows.scored(row, score));
+        }
     }
 
     /// Computes the dot product with every row, by the column that is read. Each row is blended with `weight` times the rows before
@@ -360,6 +397,13 @@ impl Neighbourhood {
         let with = |other: usize| if of_same(other) { column.dot(&vector, &column.vector(other)) } else { 0.0 };
         Self { own: column.dot(&vector, &vector), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
     }
+}
+
+/// Tells all threads the lowest scores that these best rows ask for, and returns the highest that any thread knows.
+fn known_least(least: &Mutex<Vec<f64>>, best: &[Top]) -> Vec<f64> {
+    let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
+    least.iter_mut().zip(best).for_each(|(least, best)| *least = least.max(best.least()));
+    least.clone()
 }
 
 /// Returns how the most exact column is stored, and the smallest one, if it is worth to read it first.
