@@ -168,7 +168,7 @@ fn bits(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
 mod x86 {
     use core::arch::x86_64::*;
 
-    use crate::kernel::scan::{BitQuestion, bytes, floats, words};
+    use crate::kernel::scan::{BitQuestion, WORD, bytes, floats, words};
 
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn floats_avx2(rows: &[f32], question: &[f32], sums: &mut [f32]) {
@@ -236,33 +236,68 @@ mod x86 {
         }
     }
 
-    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-    pub(super) unsafe fn bits_avx512(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
-        let (ones, one) = (_mm512_set1_epi8(1), _mm512_set1_epi16(1));
-        for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(question.width.max(1))) {
-            let mut total = _mm512_setzero_si512();
-            for (word, values) in words(row).zip(&question.values) {
+    /// Defines a function that adds to a total of 16 sums the values of a word at the bits that are 1.
+    macro_rules! bits_avx512 {
+        ($name:ident, $features:literal, $add:expr) => {
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn $name(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
                 // SAFETY: there are 64 values.
-                let values = unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
-                // A sum of two bytes fits in 16 bits.
-                let pairs = _mm512_maddubs_epi16(ones, _mm512_maskz_mov_epi8(word, values));
-                total = _mm512_add_epi32(total, _mm512_madd_epi16(pairs, one));
+                let load = |values: &[i8; WORD]| unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
+                let add = |total, word, values| $add(total, _mm512_maskz_mov_epi8(word, load(values)));
+                let total = |row: &[u8]| {
+                    let zero = _mm512_setzero_si512();
+                    words(row).zip(&question.values).fold(zero, |total, (word, values)| add(total, word, values))
+                };
+                let width = question.width.max(1);
+                let (fours, last) = sums.as_chunks_mut::<4>();
+                let (of_fours, of_last) = rows.split_at(fours.len() * 4 * width);
+                for (sums, rows) in fours.iter_mut().zip(of_fours.chunks_exact(4 * width)) {
+                    let (first, last) = rows.split_at(2 * width);
+                    let (a, b) = first.split_at(width);
+                    let (c, d) = last.split_at(width);
+                    let rows = [a, b, c, d];
+                    // Side by side, because each sum waits for the one before it.
+                    let (a, b, c, d) = (a.as_chunks().0, b.as_chunks().0, c.as_chunks().0, d.as_chunks().0);
+                    let mut totals = [_mm512_setzero_si512(); 4];
+                    for ((((values, a), b), c), d) in question.values.iter().zip(a).zip(b).zip(c).zip(d) {
+                        for (total, word) in totals.iter_mut().zip([a, b, c, d]) {
+                            *total = add(*total, u64::from_le_bytes(*word), values);
+                        }
+                    }
+                    if let Some(values) = question.values.get(width / 8) {
+                        for (total, row) in totals.iter_mut().zip(rows) {
+                            *total = words(&row[width / 8 * 8..]).fold(*total, |total, word| add(total, word, values));
+                        }
+                    }
+                    *sums = sums_of_four(totals);
+                }
+                for (sum, row) in last.iter_mut().zip(of_last.chunks_exact(width)) {
+                    *sum = _mm512_reduce_add_epi32(total(row));
+                }
             }
-            *sum = _mm512_reduce_add_epi32(total);
-        }
+        };
     }
 
-    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) unsafe fn bits_avx512_vnni(rows: &[u8], question: &BitQuestion, sums: &mut [i32]) {
-        let ones = _mm512_set1_epi8(1);
-        for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(question.width.max(1))) {
-            let mut total = _mm512_setzero_si512();
-            for (word, values) in words(row).zip(&question.values) {
-                // SAFETY: there are 64 values.
-                let values = unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
-                total = _mm512_dpbusd_epi32(total, ones, _mm512_maskz_mov_epi8(word, values));
-            }
-            *sum = _mm512_reduce_add_epi32(total);
-        }
+    bits_avx512!(bits_avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", |total, values| {
+        // A sum of two bytes fits in 16 bits.
+        let pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), values);
+        _mm512_add_epi32(total, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)))
+    });
+    bits_avx512!(bits_avx512_vnni, "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni", |total, values| {
+        _mm512_dpbusd_epi32(total, _mm512_set1_epi8(1), values)
+    });
+
+    /// Returns the sums of four vectors: together, they need fewer steps than one by one.
+    #[target_feature(enable = "avx2,avx512f")]
+    fn sums_of_four([a, b, c, d]: [__m512i; 4]) -> [i32; 4] {
+        let pair = |x, y| _mm512_add_epi32(_mm512_unpacklo_epi32(x, y), _mm512_unpackhi_epi32(x, y));
+        let (ab, cd) = (pair(a, b), pair(c, d));
+        let all = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+        let half = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64::<1>(all));
+        let sums = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256::<1>(half));
+        let mut of = [0; 4];
+        // SAFETY: there are four numbers.
+        unsafe { _mm_storeu_si128(of.as_mut_ptr().cast(), sums) };
+        of
     }
 }

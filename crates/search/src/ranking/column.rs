@@ -4,7 +4,6 @@
 //! those with bytes and bits in integers, so the score of a pair is the same on every machine and any number of threads.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use arrow::buffer::{Buffer, ScalarBuffer};
 use chunkmill_embed::kernel::{BitQuestion, Scan};
@@ -112,15 +111,6 @@ impl Column {
         }
     }
 
-    /// Writes the vectors of some rows one after the other, each followed by zeros up to `stride` values.
-    pub(super) fn write(&self, rows: Range<usize>, stride: usize, to: &mut [f32]) {
-        for (row, to) in rows.zip(to.chunks_exact_mut(stride)) {
-            let (to, rest) = to.split_at_mut(self.dim);
-            to.copy_from_slice(&self.vector(row));
-            rest.fill(0.0);
-        }
-    }
-
     /// Returns the dot product of two vectors of the same length.
     pub(super) fn dot(&self, a: &[f32], b: &[f32]) -> f32 {
         let mut sum = [0.0];
@@ -157,30 +147,26 @@ impl Column {
 
     /// Returns the score of a row. `question` was prepared for this column.
     pub(super) fn score(&self, row: usize, question: &Prepared<'_>) -> f32 {
-        let mut score = 0.0;
-        self.scores(row..row + 1, question, |_, found| score = found);
-        score
+        let mut score = [0.0];
+        self.scores(row, question, &mut score);
+        score[0]
     }
 
-    /// Passes the score of each of some rows to `found`. `question` was prepared for this column.
-    pub(super) fn scores(&self, rows: Range<usize>, question: &Prepared<'_>, mut found: impl FnMut(usize, f32)) {
-        let width = self.width().max(1);
-        let place = rows.start * width..rows.end * width;
+    /// Computes the scores of rows from `first` on, one for each place. `question` was prepared for this column.
+    pub(super) fn scores(&self, first: usize, question: &Prepared<'_>, scores: &mut [f32]) {
+        let width = self.width();
+        let place = first * width..(first + scores.len()) * width;
         match (&self.values, question) {
-            (Values::F32(values), Prepared::F32(question)) => {
-                let sum = |vectors: &[f32], sums: &mut [f32]| self.scan.floats(vectors, question, sums);
-                by_block(&values[place], width, sum, |at, sum| found(rows.start + at, sum));
-            }
+            (Values::F32(values), Prepared::F32(question)) => self.scan.floats(&values[place], question, scores),
             (Values::Int8(values), Prepared::Int8 { values: question, scale }) => {
                 let sum = |vectors: &[i8], sums: &mut [i32]| self.scan.bytes(vectors, question, sums);
-                by_block(&values[place], width, sum, |at, sum| found(rows.start + at, scaled(sum, *scale)));
+                by_block(&values[place], width, sum, *scale, scores);
             }
             (Values::Bits(values, zeros), Prepared::Bits { question, scale }) => {
                 let sum = |vectors: &[u8], sums: &mut [i32]| self.scan.bits(vectors, question, sums);
-                by_block(&values[place], width, sum, |at, sum| {
-                    let is_zero = zeros.get(rows.start + at) == Some(&true);
-                    found(rows.start + at, if is_zero { 0.0 } else { scaled(sum, *scale) });
-                });
+                by_block(&values[place], width, sum, *scale, scores);
+                let zeros = zeros.get(first..).unwrap_or_default();
+                scores.iter_mut().zip(zeros).filter(|(_, is_zero)| **is_zero).for_each(|(score, _)| *score = 0.0);
             }
             _ => debug_assert!(false, "the question was prepared for another column"),
         }
@@ -199,24 +185,13 @@ fn whole(values: &[f32], most: f32) -> (Vec<i16>, f32) {
     (values.iter().map(round).collect(), scale)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a score has fewer digits")]
-fn scaled(sum: i32, scale: f32) -> f32 {
-    sum as f32 * scale
-}
-
-/// Passes the sum of each row of `width` values to `found`.
-fn by_block<T, S: Copy + Default>(
-    values: &[T],
-    width: usize,
-    sum: impl Fn(&[T], &mut [S]),
-    mut found: impl FnMut(usize, S),
-) {
-    let mut sums = [S::default(); ROWS];
-    for (block, vectors) in values.chunks(width * ROWS).enumerate() {
-        let sums = &mut sums[..vectors.len() / width];
+/// Computes the score of each row of `width` values: its sum, of which each one counts `scale`.
+fn by_block<T>(values: &[T], width: usize, sum: impl Fn(&[T], &mut [i32]), scale: f32, scores: &mut [f32]) {
+    let mut sums = [0; ROWS];
+    for (vectors, scores) in values.chunks((width * ROWS).max(1)).zip(scores.chunks_mut(ROWS)) {
+        let sums = &mut sums[..scores.len()];
         sum(vectors, sums);
-        for (at, sum) in sums.iter().enumerate() {
-            found(block * ROWS + at, *sum);
-        }
+        #[expect(clippy::cast_precision_loss, reason = "a score has fewer digits")]
+        scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = *sum as f32 * scale);
     }
 }

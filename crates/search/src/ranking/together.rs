@@ -64,11 +64,8 @@ impl Questions {
         let kernel = Kernel::new(isa, precision)?;
         let width = dim.next_multiple_of(PAD);
         let mut values = vec![0.0; questions.len() * width];
-        let whole = questions.iter().zip(values.chunks_exact_mut(width.max(1))).map(|(question, values)| {
-            values[..dim].copy_from_slice(&question[..dim]);
-            Whole::of(values)
-        });
-        let whole = whole.collect();
+        let places = values.chunks_exact_mut(width.max(1));
+        let whole = questions.iter().zip(places).map(|(question, to)| Whole::of(&question[..dim], to)).collect();
         let input = Input::unknown(width);
         let matrix = kernel.matrix(&values, &vec![0.0; questions.len()], &input);
         #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
@@ -90,9 +87,9 @@ impl Questions {
         let stride = self.whole.len().next_multiple_of(PAD);
         vectors.grow(ROWS * self.width);
         products.grow(ROWS * stride);
-        column.write(rows.clone(), self.width, vectors);
         whole.clear();
-        whole.extend(vectors.chunks_exact_mut(self.width).take(rows.len()).map(Whole::of));
+        let places = vectors.chunks_exact_mut(self.width);
+        whole.extend(rows.clone().zip(places).map(|(row, to)| Whole::of(&column.vector(row), to)));
         self.kernel.hold(vectors, self.width, rows.len(), &self.input, operand);
         self.kernel.multiply(operand, &self.matrix, Then::Store, products);
         let longest = whole.iter().map(|whole| whole.length).fold(0.0, f32::max);
@@ -129,11 +126,14 @@ impl Questions {
 }
 
 impl Whole {
-    /// Turns a vector into whole numbers, of which the largest is 127 or -127 unless all are zeros.
-    fn of(vector: &mut [f32]) -> Self {
-        let (parts, _) = vector.as_chunks_mut::<LANES>();
+    /// Turns a vector into whole numbers, of which the largest is 127 or -127 unless all are zeros, followed by zeros.
+    fn of(vector: &[f32], to: &mut [f32]) -> Self {
+        let (parts, rest) = vector.as_chunks::<LANES>();
+        let mut last = [0.0; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        let parts = || parts.iter().chain([&last]);
         let mut lanes = [0.0_f32; LANES];
-        for part in &mut *parts {
+        for part in parts() {
             lanes.iter_mut().zip(part).for_each(|(lane, value)| *lane = lane.max(value.abs()));
         }
         let largest = lanes.into_iter().fold(0.0, f32::max);
@@ -143,13 +143,12 @@ impl Whole {
             (scale, inverse) = (0.0, 0.0);
         }
         let (mut squares, mut left) = ([0.0_f32; LANES], [0.0_f32; LANES]);
-        for part in parts {
-            for (lane, value) in part.iter_mut().enumerate() {
-                let whole = (*value * inverse + ROUNDS) - ROUNDS;
-                let rest = *value - whole * scale;
-                squares[lane] += *value * *value;
+        for (part, to) in parts().zip(to.as_chunks_mut::<LANES>().0) {
+            for lane in 0..LANES {
+                to[lane] = (part[lane] * inverse + ROUNDS) - ROUNDS;
+                let rest = part[lane] - to[lane] * scale;
+                squares[lane] += part[lane] * part[lane];
                 left[lane] += rest * rest;
-                *value = whole;
             }
         }
         let length = |squares: [f32; LANES]| squares.iter().sum::<f32>().sqrt();

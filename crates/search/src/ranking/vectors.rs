@@ -26,6 +26,9 @@ use super::top::{ScoredRow, Top};
 /// queries can read them.
 const BLOCK: usize = 256;
 
+/// Number of scores that are compared with the lowest of the best at a time.
+const AT_A_TIME: usize = 32;
+
 /// Number of stretches of rows for each thread.
 const STRETCHES: usize = 4;
 
@@ -216,9 +219,19 @@ impl Vectors {
             };
             self.all_blocks(together::ROWS, none, look)
         } else {
-            self.all_blocks(BLOCK, none, |best, (), block| {
+            self.all_blocks(BLOCK, none, |best, scores: &mut Vec<f32>, block| {
+                scores.resize(block.len(), 0.0);
                 for (query, best) in prepared.iter().zip(best) {
-                    self.scanned().scores(block.clone(), query, |row, score| self.offer(rows, best, row, score, mask));
+                    self.scanned().scores(block.start, query, scores);
+                    for (few, scores) in scores.chunks(AT_A_TIME).enumerate() {
+                        // Several are compared at a time, because none of them ends it.
+                        #[expect(clippy::cast_possible_truncation, reason = "a score of this precision, or infinite")]
+                        let least = best.least() as f32;
+                        if scores.iter().fold(false, |any, score| any | !(*score < least)) {
+                            let rows_of = block.start + few * AT_A_TIME..;
+                            rows_of.zip(scores).for_each(|(row, score)| self.offer(rows, best, row, *score, mask));
+                        }
+                    }
                 }
             })
         };
@@ -281,9 +294,7 @@ impl Vectors {
         }
         let prepared = self.scanned().prepare(query);
         scores.par_chunks_mut(BLOCK).enumerate().for_each(|(block, scores)| {
-            let first = block * BLOCK;
-            let rows = first..first + scores.len();
-            self.scanned().scores(rows, &prepared, |row, score| scores[row - first] = score);
+            self.scanned().scores(block * BLOCK, &prepared, scores);
         });
         if weight > 0.0 {
             let mut before = 0.0;
