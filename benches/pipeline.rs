@@ -149,6 +149,7 @@ fn job(c: &mut Criterion) {
         filter: filter(),
         admission: Admission::default(),
         drop_duplicates: DropRule::None,
+        skip_boilerplate: None,
         spec: Spec::default(),
         output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: Some(2048),

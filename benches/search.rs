@@ -198,6 +198,7 @@ fn index(folder: &Path) -> Dataset {
         filter: CorpusFilter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         drop_duplicates: DropRule::None,
+        skip_boilerplate: None,
         spec: "heading-tokens".parse::<Spec>().unwrap(),
         output: Output { files: 8, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

@@ -146,6 +146,8 @@ settings! {
         /// Leave out duplicates: `exact`, documents with the same bytes as another, or `near=0.9`, those that share this part of all runs of five
         /// words with another. The first by id stays; the others are quarantined.
         pub drop_duplicates: DropRule = "RULE", Is("none"), Documents;
+        /// Leave paragraphs that stand in at least this many documents out of what is embedded. `content` keeps them.
+        pub skip_boilerplate: u64 = "N", Words("none"), Vectors unless "only of documents with one of these paragraphs";
         /// Which part of an HTML page to read: `main`, without menus and banners, or `whole`.
         pub html: HtmlPart = "PART", Is("main"), Chunks;
         /// Read the outputs of a notebook's cells too.
@@ -428,6 +430,8 @@ pub struct Config {
     pub sparse_model: Option<ModelRef>,
     /// Which duplicates are left out.
     pub drop_duplicates: DropRule,
+    /// Number of documents from which a paragraph that stands in them is not embedded; `None` if all are.
+    pub skip_boilerplate: Option<u64>,
     /// The engine that runs the model, with its device and precision.
     pub backend: Backend,
     /// The service that has the model, if one was named.
@@ -690,6 +694,7 @@ impl Options {
                 memory: self.run.memory,
             },
             drop_duplicates: self.corpus.drop_duplicates.unwrap_or_default(),
+            skip_boilerplate: self.corpus.skip_boilerplate.map(several_documents).transpose()?,
             unused: spec.unused(&self.chunking),
             adjusted: adjusted(&spec, &self.chunking),
             spec,
@@ -732,6 +737,15 @@ impl Options {
             threads: self.run.threads.map(NonZeroUsize::get),
         })
     }
+}
+
+/// Rejects a number of documents with which a paragraph of a single document would not be embedded.
+fn several_documents(least: u64) -> Result<u64> {
+    if least < 2 {
+        let problem = format!("{least} would leave out paragraphs of a single document");
+        return Err(Error::setting("skip-boilerplate", problem, "set at least 2, or leave it out"));
+    }
+    Ok(least)
 }
 
 /// Returns remarks on the sizes that were not set and differ from what they would be without the sizes that were.
@@ -932,6 +946,7 @@ impl Config {
             filter: self.filter,
             admission: self.admission,
             drop_duplicates: self.drop_duplicates,
+            skip_boilerplate: self.skip_boilerplate,
             spec: self.spec,
             output: self.output,
             batch_tokens: self.batch_tokens,

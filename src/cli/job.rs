@@ -18,7 +18,7 @@ use crate::dataset::{ChunkChanges, Counts, Manifest};
 use crate::document::MALFORMED_FRONT_MATTER;
 use crate::embed::{Embedder, Engine, SPARSE_TRUNCATED};
 use crate::error::{Error, exit};
-use crate::job::{DocumentChanges, Job, Report};
+use crate::job::{DocumentChanges, Job, Report, SkippedBoilerplate};
 use crate::storage::Location;
 use crate::tokens::Unit;
 use crate::value::count;
@@ -148,6 +148,7 @@ pub struct Summary<'a> {
     chunk_changes: Option<ChunkChanges>,
     other_files: &'a OtherFiles,
     malformed_front_matter: usize,
+    skipped_paragraphs: u64,
     chunks_reused: u64,
     texts_embedded: usize,
     texts_cached: usize,
@@ -182,6 +183,7 @@ impl<'a> From<&'a Report> for Summary<'a> {
             chunk_changes: report.chunks,
             other_files: &report.other_files,
             malformed_front_matter: report.malformed_front_matter.len(),
+            skipped_paragraphs: report.skipped.paragraphs,
             chunks_reused: report.chunks_reused,
             texts_embedded: report.texts_embedded,
             texts_cached: report.texts_cached,
@@ -253,6 +255,14 @@ fn changes(report: &Report) -> String {
 pub(super) fn left_out(others: &OtherFiles, are_listed: bool) -> String {
     let list = if are_listed { "" } else { "; `plan -v` lists them" };
     format!("  left out   {others} (`--include` names what to index{list})")
+}
+
+/// Says how many paragraphs are left out of what is embedded, if there are any.
+pub(super) fn skipped(skipped: &SkippedBoilerplate) -> Option<String> {
+    let (paragraphs, documents) = (skipped.paragraphs, skipped.documents.len());
+    let verb = if paragraphs == 1 { "is" } else { "are" };
+    let (paragraphs, documents) = (count(paragraphs, "paragraph"), count(documents, "document"));
+    (!skipped.is_empty()).then(|| format!("  skipped    {paragraphs} in {documents} {verb} not embedded"))
 }
 
 /// Says how many chunks the model read in part only, and what helps; `None` if it read all of them.
@@ -353,6 +363,7 @@ fn describe(report: &Report, out: &str) -> String {
         let alike = count(counts.duplicates, "near-duplicate");
         lines.push(format!("  alike      {alike} (`chunkmill stats --duplicates` lists them)"));
     }
+    lines.extend(skipped(&report.skipped));
     let (dropped, quarantined): (Vec<_>, Vec<_>) = report.quarantined.iter().partition(|row| row.code == DUPLICATE);
     if !dropped.is_empty() {
         lines.push(format!("  dropped    {}, see {out}/quarantine.jsonl", count(dropped.len(), "duplicate")));

@@ -26,7 +26,7 @@ fn promised() -> BTreeMap<String, Rebuild> {
 }
 
 /// For each setting, a settings file, and the new value of that setting alone.
-const CHANGES: [(&str, &str, &str); 98] = [
+const CHANGES: [(&str, &str, &str); 99] = [
     ("[corpus] include", "", "['**/*.md', '**/*.html', '**/*.ipynb']"),
     ("[corpus] exclude", "", "['code.md']"),
     ("[corpus] text_column", "", "'body'"),
@@ -38,6 +38,7 @@ const CHANGES: [(&str, &str, &str); 98] = [
     ("[corpus] security", "", "'strict'"),
     ("[corpus] allow_blocked", "[corpus]\nsecurity = 'strict'", "true"),
     ("[corpus] drop_duplicates", "", "'near=0.9'"),
+    ("[corpus] skip_boilerplate", "", "2"),
     ("[corpus] html", "", "'whole'"),
     ("[corpus] notebook_outputs", "", "true"),
     ("[corpus] text_growth", "", "100"),
@@ -311,6 +312,10 @@ fn try_change(home: &Path, setting: &str, before: &str, after: &str, promise: Re
         Rebuild::Vectors if setting == "[service] text_tokens" => {
             let all = report["texts_embedded"].as_u64().unwrap() + report["texts_cached"].as_u64().unwrap();
             embedded > 0 && cached > 0 && kept == 0 && first["texts_embedded"] == all
+        }
+        // Only two documents have the same paragraph.
+        Rebuild::Vectors if setting == "[corpus] skip_boilerplate" => {
+            embedded == 1 && cached == 0 && kept == chunks - 2 && old.texts == new.texts
         }
         // The vectors of the model itself are in the cache.
         Rebuild::Vectors if ["[embedding] sparse_model", "[service] tokenizer"].contains(&setting) => {

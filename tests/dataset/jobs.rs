@@ -73,6 +73,7 @@ pub fn job(roots: &[&Path]) -> Job {
         filter: Filter::new(&[], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         drop_duplicates: DropRule::None,
+        skip_boilerplate: None,
         spec: "header unit=tokens min=50 max=400 overlap=0".parse::<Spec>().unwrap(),
         output: Output { files: 2, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

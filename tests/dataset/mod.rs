@@ -5,6 +5,7 @@
 //! | file | question it answers |
 //! | --- | --- |
 //! | `attachments` | Are files that are attached to mails documents on request? |
+//! | `boilerplate` | Are paragraphs that stand in many documents left out of what is embedded, and nothing else? |
 //! | `changes` | What does a copy of a dataset have to write and to delete? |
 //! | `corpus` | Which documents are found, and how are their bytes read? |
 //! | `crash` | Does a run that is killed resume? |
@@ -31,6 +32,7 @@
 //! | `verify` | Does `verify` find and name all that is wrong? |
 
 mod attachments;
+mod boilerplate;
 mod changes;
 mod corpus;
 mod crash;

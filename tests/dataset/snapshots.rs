@@ -99,6 +99,13 @@ struct History {
 /// The ways in which vectors are stored.
 const TYPES: [&str; 8] = ["f32", "f16", "list", "f32,int8", "int8,bits", "f16,bits", "f16,int8,bits", "bits"];
 
+/// Ends of documents: nothing, or paragraphs that others have too.
+const END: [&str; 3] = [
+    "",
+    "\nThese words stand at the end of many pages.\n",
+    "\nAnd these words are at the end of others.\n\nThese words stand  at the end\nof many pages.\n",
+];
+
 const SPECS: [&str; 4] = [
     "header unit=tokens min=50 max=400 overlap=0",
     "header unit=tokens min=50 max=400 overlap=20",
@@ -106,7 +113,7 @@ const SPECS: [&str; 4] = [
     "none",
 ];
 
-/// The contents of a dataset by document: the hash of the file, and the number of chunks.
+/// The contents of a dataset by document: the hash of the file with what of it is not embedded, and the number of chunks.
 type Documents = BTreeMap<String, (String, u64)>;
 
 fn documents(out: &Path) -> Documents {
@@ -122,6 +129,14 @@ fn documents(out: &Path) -> Documents {
     };
     let hashes = texts(Table::Documents, &["doc_id", "content_hash"]);
     let mut found: Documents = hashes.into_iter().map(|(id, hash)| (id, (hash, 0))).collect();
+    for file in dataset.files(Table::Documents) {
+        for batch in dataset.read(file, &["doc_id", "boilerplate"], None).unwrap().map(Result::unwrap) {
+            for (row, id) in batch.column(0).as_string::<i32>().iter().enumerate() {
+                let skipped = format!(" {:?}", batch.column(1).as_list::<i32>().value(row));
+                found.get_mut(id.unwrap()).unwrap().0 += &skipped;
+            }
+        }
+    }
     for (id, _) in texts(Table::Chunks, &["doc_id"]) {
         found.get_mut(&id).unwrap().1 += 1;
     }
@@ -172,7 +187,7 @@ impl History {
     fn new(seed: u64) -> Self {
         let home = memory();
         for number in 0..7 {
-            put(home.path(), &format!("docs/{number}.md"), &page(number, 0));
+            put(home.path(), &format!("docs/{number}.md"), &(page(number, 0) + END[number % END.len()]));
         }
         // Never changed, so there is a document whatever the globs.
         put(home.path(), "notes/always.md", &page(30, 0));
@@ -205,7 +220,8 @@ impl History {
         }
         match kind {
             0 | 1 => {
-                put(&home, &old, &page(self.numbers.below(20), version));
+                let end = END[self.numbers.below(END.len())];
+                put(&home, &old, &(page(self.numbers.below(20), version) + end));
                 format!("{old} is edited")
             }
             2 | 3 => {
@@ -239,13 +255,14 @@ impl History {
             _ => {
                 self.job.drop_duplicates =
                     [DropRule::None, DropRule::Exact, DropRule::Near(900)][self.numbers.below(3)];
+                self.job.skip_boilerplate = [None, Some(2), Some(4)][self.numbers.below(3)];
                 self.job.output.files = 1 + self.numbers.below(3);
                 self.include = self.numbers.below(3);
                 let include = [&[][..], &["**/*.md".to_owned()], &["**/*.txt".to_owned(), "always.md".to_owned()]];
                 self.job.filter = Filter::new(include[self.include], &[], true, DEFAULT_MAX_BYTES).unwrap();
                 format!(
-                    "{} files, include {:?} and duplicates {} are asked for",
-                    self.job.output.files, include[self.include], self.job.drop_duplicates
+                    "{} files, include {:?}, duplicates {} and boilerplate {:?} are asked for",
+                    self.job.output.files, include[self.include], self.job.drop_duplicates, self.job.skip_boilerplate
                 )
             }
         }

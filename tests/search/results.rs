@@ -99,6 +99,7 @@ pub(crate) fn dataset(home: &Path, roots: &[&str], spec: &str) -> Dataset {
         filter: corpus::Filter::new(&["**/*.{md,txt,yaml}".to_owned()], &[], true, DEFAULT_MAX_BYTES).unwrap(),
         admission: Admission::default(),
         drop_duplicates: DropRule::None,
+        skip_boilerplate: None,
         spec: spec.parse::<Spec>().unwrap(),
         output: Output { files: 3, embedding_type: EmbeddingTypes::default(), float_encoding: FloatEncoding::Bss },
         batch_tokens: None,

@@ -279,6 +279,8 @@ class Report:
     """Files that were left out because of their type."""
     malformed_front_matter: int
     """Number of documents whose front matter is not valid and was read line by line."""
+    skipped_paragraphs: int
+    """Number of paragraphs that were left out of what is embedded."""
     chunks_reused: int
     """Number of chunks that were not embedded again: in reused parts, or with vectors from the previous snapshot."""
     texts_embedded: int

@@ -33,6 +33,9 @@ class _Corpus(TypedDict, total=False):
     """Leave out duplicates: `exact`, documents with the same bytes as another, or `near=0.9`, those that share this
     part of all runs of five words with another. The first by id stays; the others are quarantined [default:
     none]."""
+    skip_boilerplate: int | None
+    """Leave paragraphs that stand in at least this many documents out of what is embedded. `content` keeps them
+    [default: none]."""
     html: Literal["main", "whole"] | None
     """Which part of an HTML page to read: `main`, without menus and banners, or `whole` [default: main]."""
     notebook_outputs: bool | None

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::flags::{EmbeddingFlags, RunFlags, ServiceFlags};
-use crate::cli::job::{JobArgs, ProgressArgs, Ready, left_out, print_report, size, stop_on_interrupt};
+use crate::cli::job::{JobArgs, ProgressArgs, Ready, left_out, print_report, size, skipped, stop_on_interrupt};
 use crate::cli::output::{print_json, print_json_pretty, print_prose};
 use crate::cli::start::warn_of_settings;
 use crate::config::Options;
@@ -170,6 +170,7 @@ fn describe(plan: &Plan, service: Option<&ServiceSettings>, verbose: bool) -> St
         let passed_over = count(passed_over, "document");
         lines.push(format!("  quarantine {passed_over}, known from discovery alone"));
     }
+    lines.extend(skipped(&plan.skipped));
     lines.push(format!("  files      {to_make} of {} to build in each table", parts.len()));
     if to_make > 0 {
         lines.push(format!(

@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, Float64Array, Int8Array, ListArray, ListBuilder,
-    RecordBatch, StringBuilder, StructArray, UInt8Array, UInt32Array,
+    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int64Array, ListArray,
+    ListBuilder, RecordBatch, StringBuilder, StructArray, UInt8Array, UInt32Array,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
@@ -345,9 +345,40 @@ fn documents_that_are_misplaced_are_found() {
     ]);
 }
 
+/// Gives a document some ranges of boilerplate, and others none.
+fn set_boilerplate(victim: &Victim, ranges: &[(i64, i64)]) {
+    victim.rewrite("documents", |batch| {
+        let document = text(&batch, "doc_id").iter().position(|id| *id == "guide.md" || *id == "setup.md").unwrap();
+        let DataType::List(field) = batch.column_by_name("boilerplate").unwrap().data_type().clone() else {
+            unreachable!()
+        };
+        let DataType::Struct(fields) = field.data_type() else { unreachable!() };
+        let bytes =
+            |of: fn(&(i64, i64)) -> i64| -> ArrayRef { Arc::new(ranges.iter().map(of).collect::<Int64Array>()) };
+        let all = StructArray::new(fields.clone(), vec![bytes(|range| range.0), bytes(|range| range.1)], None);
+        let lengths = (0..batch.num_rows()).map(|row| if row == document { ranges.len() } else { 0 });
+        let lists = ListArray::new(Arc::clone(&field), OffsetBuffer::from_lengths(lengths), Arc::new(all), None);
+        put(&batch, "boilerplate", Arc::new(lists))
+    });
+}
+
 #[test]
 fn documents_that_contradict_their_chunks_are_found() {
     assert_found_and_mended(&[
+        (
+            "a document has boilerplate where it has no text",
+            |v| set_boilerplate(v, &[(36, 40), (41, 1_000_000)]),
+            "data/chunks/",
+            Check::Document,
+            "has boilerplate that is text of no chunk: 1 range",
+        ),
+        (
+            "the boilerplate of a document is in another order",
+            |v| set_boilerplate(v, &[(38, 39), (36, 37)]),
+            "data/documents/",
+            Check::Document,
+            "its boilerplate is not in order",
+        ),
         (
             "a document has other chunks",
             |v| v.add("documents", "chunk_count", 2, 5),

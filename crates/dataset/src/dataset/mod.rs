@@ -54,8 +54,8 @@ pub use reader::{restored_vectors, sparse_vectors, vectors};
 pub use row_hash::{ROW_HASH, with_row_hashes};
 pub use rows::QuarantineRow;
 pub use rows::batches;
-pub use rows::{ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
-pub(crate) use rows::{DuplicateRow, EdgeRow, flagged};
+pub use rows::{BoilerplateRow, ChunkRow, DocumentRow, HeadingRow, ImageRow, LinkRow};
+pub(crate) use rows::{DuplicateRow, EdgeRow, boilerplate_rows, flagged};
 pub use schema::chunks_batch;
 pub use schema::{
     FloatEncoding, SPARSE, Table, chunks_schema, describe, documents_schema, duplicates_schema, edges_schema,

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::Int64Type;
 use chunkmill_embed::{SPARSE_TRUNCATED, ZERO_VECTOR, is_zero};
 use chunkmill_text::chunk::{Chunk, Normalizer, Spec};
 use chunkmill_text::document::{Document, Format, Link, LinkKind, short_target};
@@ -128,6 +129,7 @@ columns! {
         flags: Vec<&'static str> = "anything unusual about the document, by name",
         layer: Option<Arc<str>> = "the text that was chunked and that all ranges are of, if the file is not that text",
         dropped: Vec<DroppedRow> = "characters of the source that are not in the layer, by reason",
+        boilerplate: Vec<BoilerplateRow> = "with skip_boilerplate, where paragraphs are that stand in many documents: chunks are embedded without them, unless nothing of a chunk would be left; in order",
         #[serde(skip)]
         signature: Option<Box<Signature>> = "MinHash signature of the text of its chunks, as datatrove computes it: 14 bands of 8 values over runs of 5 words; null if there are fewer words",
     }
@@ -142,7 +144,43 @@ columns! {
     }
 }
 
-structs!(DroppedRow);
+columns! {
+    /// A paragraph that stands in many documents, or a piece of it between parts that are in no chunk.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct BoilerplateRow {
+        start_byte: i64 = "first byte of it, as in the chunks",
+        end_byte: i64 = "one past its last byte",
+    }
+}
+
+structs!(DroppedRow, BoilerplateRow);
+
+impl BoilerplateRow {
+    /// Returns it as a range.
+    pub fn range(&self) -> Range<usize> {
+        let [start, end] = [self.start_byte, self.end_byte].map(|byte| usize::try_from(byte).unwrap_or_default());
+        start..end
+    }
+}
+
+impl From<Range<usize>> for BoilerplateRow {
+    fn from(range: Range<usize>) -> Self {
+        Self { start_byte: int(range.start), end_byte: int(range.end) }
+    }
+}
+
+/// Returns the values of the column `boilerplate`; `None` if it is not that column.
+pub(crate) fn boilerplate_rows(column: &ArrayRef) -> Option<Vec<Vec<BoilerplateRow>>> {
+    let lists = column.as_list_opt::<i32>()?;
+    let row = |row| {
+        let list = lists.value(row);
+        let of = list.as_struct_opt()?;
+        let bytes = |name| of.column_by_name(name)?.as_primitive_opt::<Int64Type>();
+        let pairs = bytes("start_byte")?.values().iter().zip(bytes("end_byte")?.values());
+        Some(pairs.map(|(&start_byte, &end_byte)| BoilerplateRow { start_byte, end_byte }).collect())
+    };
+    (0..lists.len()).map(row).collect()
+}
 
 columns! {
     /// A row of `edges`. The fields are in the order of the columns.
@@ -357,6 +395,7 @@ impl DocumentRow {
             promotion_level: document.promotion_level.as_deref().map(Into::into),
             flags: document.flags.clone(),
             layer: matches!(document.format, Format::Written(_)).then(|| document.text.as_str().into()),
+            boilerplate: Vec::new(),
             signature: None,
             dropped: document
                 .dropped

@@ -6,11 +6,9 @@ use std::collections::HashMap;
 use arrow::array::AsArray;
 use chunkmill_base::error::Result;
 
-use super::duplicates::OwnText;
+use super::duplicates::{JoinedText, OwnText};
+use super::paragraphs::{Paragraph, ParagraphHash, on_one_line, paragraphs};
 use crate::dataset::{Dataset, Table};
-
-/// Fewest words of a paragraph that is counted.
-const LEAST_WORDS: usize = 5;
 
 /// Bytes of a paragraph that are shown.
 const SHOWN: usize = 200;
@@ -40,8 +38,8 @@ struct Known {
 /// # Errors
 /// Those of [`Dataset::read`].
 pub fn boilerplate(dataset: &Dataset, least: u64) -> Result<Vec<RepeatedParagraph>> {
-    let mut known: HashMap<u128, Known> = HashMap::new();
-    for_each_paragraph(dataset, |hash, document, _| {
+    let mut known: HashMap<ParagraphHash, Known> = HashMap::new();
+    for_each_paragraph(dataset, |document, Paragraph { hash, .. }| {
         let known = known.entry(hash).or_insert(Known { documents: 0, last: u64::MAX });
         if known.last != document {
             *known = Known { documents: known.documents + 1, last: document };
@@ -49,11 +47,11 @@ pub fn boilerplate(dataset: &Dataset, least: u64) -> Result<Vec<RepeatedParagrap
     })?;
     known.retain(|_, known| known.documents >= least);
     // The texts are read a second time, because few of them are shown.
-    let mut found: HashMap<u128, RepeatedParagraph> = HashMap::new();
-    for_each_paragraph(dataset, |hash, _, paragraph| {
+    let mut found: HashMap<ParagraphHash, RepeatedParagraph> = HashMap::new();
+    for_each_paragraph(dataset, |_, Paragraph { text: paragraph, hash, .. }| {
         if let Some(Known { documents, .. }) = known.get(&hash) {
             found.entry(hash).or_insert_with(|| {
-                let (words, mut text) = (paragraph.split_whitespace().count(), line(paragraph));
+                let (words, mut text) = (paragraph.split_whitespace().count(), on_one_line(paragraph));
                 if let Some((end, _)) = text.char_indices().find(|(at, _)| *at >= SHOWN) {
                     text.truncate(end);
                     text.push('…');
@@ -68,59 +66,30 @@ pub fn boilerplate(dataset: &Dataset, least: u64) -> Result<Vec<RepeatedParagrap
     Ok(found)
 }
 
-fn line(paragraph: &str) -> String {
-    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Calls a function with the hash of each paragraph, the number of its document, and its text.
-fn for_each_paragraph(dataset: &Dataset, mut each: impl FnMut(u128, u64, &str)) -> Result<()> {
+/// Calls a function with the number of the document of each paragraph, and the paragraph.
+fn for_each_paragraph(dataset: &Dataset, mut each: impl FnMut(u64, Paragraph<'_>)) -> Result<()> {
     let mut number = 0;
-    let mut finish = |text: &mut String| {
-        for paragraph in paragraphs(text) {
-            let hash = blake3::hash(line(paragraph).as_bytes());
-            each(u128::from_le_bytes(hash.as_bytes()[..16].try_into().unwrap_or_default()), number, paragraph);
-        }
+    let mut finish = |joined: JoinedText| {
+        paragraphs(&joined.text).for_each(|paragraph| each(number, paragraph));
         number += 1;
-        text.clear();
     };
-    let (mut document, mut text, mut end) = (String::new(), String::new(), 0);
+    let columns: Vec<&str> = ["doc_id"].into_iter().chain(OwnText::COLUMNS).collect();
+    let (mut document, mut joined) = (String::new(), JoinedText::default());
     for file in dataset.files(Table::Chunks) {
-        for batch in dataset.read(file, &["doc_id", "content", "prefix_len", "start_byte", "end_byte"], None)? {
+        for batch in dataset.read(file, &columns, None)? {
             let batch = batch?;
             let damaged = || dataset.damaged(file, "has text that does not fit its range");
             let ids = batch.column_by_name("doc_id").and_then(|ids| ids.as_string_opt::<i32>()).ok_or_else(damaged)?;
             for row in 0..batch.num_rows() {
                 let own = OwnText::read(&batch, row).ok_or_else(damaged)?;
                 if ids.value(row) != document {
-                    finish(&mut text);
+                    finish(std::mem::take(&mut joined));
                     ids.value(row).clone_into(&mut document);
-                    end = own.range.start;
                 }
-                own.add_to(&mut text, &mut end);
+                joined.push(&own);
             }
         }
     }
-    finish(&mut text);
+    finish(joined);
     Ok(())
-}
-
-/// Returns the texts between blank lines that have enough words.
-fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    let parts = std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut at = 0;
-        let blank = rest.split_inclusive('\n').find_map(|line| {
-            let start = at;
-            at += line.len();
-            line.trim().is_empty().then_some((start, at))
-        });
-        let (end, next) = blank.unwrap_or((rest.len(), rest.len()));
-        let part = &rest[..end];
-        rest = &rest[next..];
-        Some(part)
-    });
-    parts.filter(|part| part.split_whitespace().nth(LEAST_WORDS - 1).is_some())
 }

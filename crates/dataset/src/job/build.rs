@@ -50,7 +50,7 @@ const TOKEN_BYTES_ON_DISK: usize = 6;
 pub(super) struct Builder<'a> {
     pub(super) job: &'a Job,
     pub(super) sizer: Sizer<'a>,
-    pub(super) recipe: inputs::InputRecipe,
+    pub(super) recipe: inputs::InputRecipe<'a>,
     pub(super) embedder: &'a dyn Embedder,
     pub(super) workspace: &'a Workspace,
     pub(super) manifest: &'a Manifest,
@@ -272,14 +272,14 @@ impl Builder<'_> {
                 let prepare = |source: FetchedDocument| {
                     self.go_on()?;
                     let bytes = source.bytes();
-                    let made =
-                        recipe.cut(source)?.map(Cut::signed).and_then(|cut| match refused.get(&cut.row.doc_id) {
-                            Some(said) => Err(cut.refused(said)),
-                            None if cut.row_bytes() <= MOST_ROW_BYTES => {
-                                Ok(ChunkedDocument::Whole(Box::new(cut.prepare())))
-                            }
-                            None => Ok(ChunkedDocument::Large(Box::new(cut))),
-                        });
+                    let cut = recipe.cut(source)?.map(|cut| cut.signed().skipping(self.recipe.skipped));
+                    let made = cut.and_then(|cut| match refused.get(&cut.row.doc_id) {
+                        Some(said) => Err(cut.refused(said)),
+                        None if cut.row_bytes() <= MOST_ROW_BYTES => {
+                            Ok(ChunkedDocument::Whole(Box::new(cut.prepare())))
+                        }
+                        None => Ok(ChunkedDocument::Large(Box::new(cut))),
+                    });
                     (self.watch)(Event::Prepared { bytes, chunks: made.as_ref().map_or(0, ChunkedDocument::chunks) });
                     Ok(made)
                 };

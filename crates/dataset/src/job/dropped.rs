@@ -4,21 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use chunkmill_base::error::{Error, Result, Skip};
+use chunkmill_base::error::{Result, Skip};
 use chunkmill_text::tokens::Sizer;
 use rayon::prelude::*;
 
 use super::job::Job;
 use super::parts::PartWork;
 use super::prepare::{Cut, Recipe};
-use crate::corpus::{self, FetchedDocument, QuarantinedDocument, Source};
+use crate::corpus::{QuarantinedDocument, Source};
 use crate::dataset::QuarantineRow;
 use crate::duplicates::{self, DropRule, ShortSignature, Sketch};
-
-/// Bytes of documents that are cut at a time.
-const BLOCK_BYTES: u64 = 8 << 20;
 
 /// Leaves out the documents of these parts that are duplicates by the job's rule, and returns why. Only a document that is
 /// indexed can be the one that stays.
@@ -67,14 +64,14 @@ fn of_collection(
         };
         (sketch, row.content_hash)
     };
-    let sketches = cut_all(recipe, &sources, stop, sketch)?;
+    let sketches = recipe.cut_all(&sources, stop, sketch)?;
     // Documents that are not indexed for another reason.
     let indexed = sources.into_iter().zip(sketches).filter_map(|(source, sketch)| Some((source, sketch?)));
     let (sources, sketches): (Vec<Source>, Vec<(Sketch, String)>) = indexed.unzip();
     let (sketches, hashes): (Vec<Sketch>, Vec<String>) = sketches.into_iter().unzip();
     let found = duplicates::find(&sketches, near.unwrap_or(1.0), |wanted| {
         let wanted: Vec<Source> = wanted.iter().map(|&document| sources[document].clone()).collect();
-        let words = cut_all(recipe, &wanted, stop, |cut| cut.shingles())?;
+        let words = recipe.cut_all(&wanted, stop, |cut| cut.shingles())?;
         Ok(words.into_iter().map(Option::unwrap_or_default).collect())
     })?;
     let rows =
@@ -97,22 +94,4 @@ pub(super) fn leave_out(parts: &mut [PartWork], rows: &[QuarantineRow]) {
         part.passed_over.extend(dropped);
         part.sources.retain(|source| !rows.contains_key(&*source.origin.doc_id));
     }
-}
-
-/// Cuts documents and returns what `take` makes of each; `None` for one that is not indexed.
-fn cut_all<'r, T: Send>(
-    recipe: &Recipe<'r>,
-    sources: &[Source],
-    stop: &AtomicBool,
-    take: impl Fn(Cut<'r>) -> T + Sync,
-) -> Result<Vec<Option<T>>> {
-    let mut all = Vec::with_capacity(sources.len());
-    for block in corpus::blocks(sources, BLOCK_BYTES) {
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        let cut = |source: FetchedDocument| Ok(recipe.cut(source)?.ok().map(&take));
-        all.extend(corpus::fetch(block)?.into_par_iter().map(cut).collect::<Result<Vec<_>>>()?);
-    }
-    Ok(all)
 }

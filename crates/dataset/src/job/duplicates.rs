@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Int64Type, UInt32Type};
 use chunkmill_base::error::{Error, Result};
+use chunkmill_text::document::Document;
 use chunkmill_text::similarity::{SIGNATURE, Shingles, Signature};
 use rayon::prelude::*;
 
@@ -155,24 +156,22 @@ fn words(
         documents.sort_unstable_by_key(|&document| places[document].rows.start);
         let file = &files[part].chunks;
         let rows = documents.iter().map(|&document| places[document].rows.clone()).collect();
-        let columns = ["content", "prefix_len", "start_byte", "end_byte"];
         let mut texts = documents.iter().map(|&document| (document, places[document].rows.len()));
         let mut found = Vec::with_capacity(documents.len());
         let mut open: Option<(usize, usize)> = None;
-        let (mut text, mut end) = (String::new(), 0);
-        for batch in snapshot.read_at(&staging.locate(file), file, &columns, Some(rows))? {
+        let mut joined = JoinedText::default();
+        for batch in snapshot.read_at(&staging.locate(file), file, &OwnText::COLUMNS, Some(rows))? {
             let batch = batch?;
             for row in 0..batch.num_rows() {
                 let own = OwnText::read(&batch, row)
                     .ok_or_else(|| snapshot.damaged(file, "has text that does not fit its range"))?;
                 let (document, left) = open.take().unwrap_or_else(|| {
-                    text.clear();
-                    end = own.range.start;
+                    joined = JoinedText::default();
                     texts.find(|(_, chunks)| *chunks > 0).unwrap_or_default()
                 });
-                own.add_to(&mut text, &mut end);
+                joined.push(&own);
                 match left {
-                    0 | 1 => found.push((document, Shingles::of(&text))),
+                    0 | 1 => found.push((document, Shingles::of(&joined.text))),
                     left => open = Some((document, left - 1)),
                 }
             }
@@ -186,11 +185,17 @@ fn words(
 
 /// The text of a chunk that is the document's own, and where it is.
 pub(super) struct OwnText<'b> {
-    pub(super) range: Range<usize>,
+    range: Range<usize>,
+    /// Its first and its last line.
+    lines: (usize, usize),
     text: &'b str,
 }
 
 impl<'b> OwnText<'b> {
+    /// The columns of `chunks` that it is read from.
+    pub(super) const COLUMNS: [&'static str; 6] =
+        ["content", "prefix_len", "start_byte", "end_byte", "start_line", "end_line"];
+
     /// Returns the text of a row of `chunks`; `None` if it does not fit its range.
     pub(super) fn read(batch: &'b RecordBatch, row: usize) -> Option<Self> {
         let int = |name: &str| {
@@ -200,20 +205,35 @@ impl<'b> OwnText<'b> {
         let (start, end, prefix) = (int("start_byte")?, int("end_byte")?, int("prefix_len")?);
         let content = batch.column_by_name("content")?.as_string_opt::<i32>()?.value(row);
         let text = content.get(prefix..prefix.checked_add(end.checked_sub(start)?)?)?;
-        Some(Self { range: start..end, text })
+        Some(Self { range: start..end, lines: (int("start_line")?, int("end_line")?), text })
     }
 
     /// Returns the text of a part of a document.
-    pub(super) fn of(document: &'b str, range: Range<usize>) -> Self {
-        Self { text: &document[range.clone()], range }
+    pub(super) fn of(document: &'b Document, range: Range<usize>) -> Self {
+        Self { lines: document.positions.lines_of(&range), text: &document.text[range.clone()], range }
     }
+}
 
-    /// Adds it to the text of its document, which ends at `end` so far. Chunks that do not touch stay apart.
-    pub(super) fn add_to(&self, text: &mut String, end: &mut usize) {
-        if self.range.start != *end {
-            text.push('\n');
+/// The text of a document, put together from its chunks.
+#[derive(Default)]
+pub(super) struct JoinedText {
+    pub(super) text: String,
+    end: usize,
+    last_line: usize,
+}
+
+impl JoinedText {
+    /// Adds the text of the next chunk, and returns where it starts. Chunks that do not touch stay apart, with a blank line
+    /// between them if there is a line between them.
+    pub(super) fn push(&mut self, own: &OwnText<'_>) -> usize {
+        let (first_line, last_line) = own.lines;
+        if !self.text.is_empty() && own.range.start != self.end {
+            let is_next_line = (self.last_line..=self.last_line + 1).contains(&first_line);
+            self.text.push_str(if is_next_line { "\n" } else { "\n\n" });
         }
-        text.push_str(self.text);
-        *end = self.range.end;
+        let start = self.text.len();
+        self.text.push_str(own.text);
+        (self.end, self.last_line) = (own.range.end, last_line);
+        start
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::build::BLOCK_BYTES;
 use super::job::Job;
+use super::paragraphs::SkippedBoilerplate;
 use super::prepare::Recipe;
 use crate::corpus::{self, FetchedDocument, Source};
 use crate::dataset::file_of;
@@ -68,10 +69,12 @@ pub(super) fn estimate(
     job: &Job,
     embedder: &dyn Embedder,
     documents: &[Source],
+    skipped: &SkippedBoilerplate,
     stop: &AtomicBool,
 ) -> Result<Estimate> {
     if matches!(embedder.batching().parallel, Parallel::Requests(_)) {
-        return of_service(job, embedder, documents, stop);
+        // Counts what a service will be asked for.
+        return each_unknown(job, embedder, documents, skipped, stop, &mut |_| Ok(()));
     }
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let recipe = Recipe { spec: &job.spec, sizer, admission: job.admission, levels: None };
@@ -88,7 +91,8 @@ pub(super) fn estimate(
             break;
         }
         sampled += source.bytes;
-        let Ok(prepared) = recipe.prepare(source.clone())? else { continue };
+        let Ok(cut) = recipe.cut(source.clone())? else { continue };
+        let prepared = cut.skipping(skipped).prepare();
         chunks += prepared.chunks.len() as u64;
         tokens += prepared.chunks.iter().map(|row| row.n_tokens.unsigned_abs()).sum::<u64>();
         texts.extend(prepared.texts);
@@ -121,11 +125,6 @@ pub(super) fn estimate(
     })
 }
 
-/// Counts what a service will be asked for.
-fn of_service(job: &Job, embedder: &dyn Embedder, documents: &[Source], stop: &AtomicBool) -> Result<Estimate> {
-    each_unknown(job, embedder, documents, stop, &mut |_| Ok(()))
-}
-
 /// Receives texts with their hashes.
 pub(super) type TextReceiver<'a> = &'a mut dyn FnMut(Vec<(Hash, &str)>) -> Result<()>;
 
@@ -134,6 +133,7 @@ pub(super) fn each_unknown(
     job: &Job,
     embedder: &dyn Embedder,
     documents: &[Source],
+    skipped: &SkippedBoilerplate,
     stop: &AtomicBool,
     found: TextReceiver<'_>,
 ) -> Result<Estimate> {
@@ -147,7 +147,10 @@ pub(super) fn each_unknown(
     let parts = documents.chunk_by(|a, b| part(a) == part(b));
     for sources in parts.flat_map(|part| corpus::blocks(part, BLOCK_BYTES)) {
         let prepare = |source: FetchedDocument| {
-            if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { recipe.prepare(source) }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            Ok(recipe.cut(source)?.map(|cut| cut.skipping(skipped).prepare()))
         };
         let prepared = corpus::fetch(sources)?.into_par_iter().map(prepare).collect::<Result<Vec<_>>>()?;
         let prepared: Vec<_> = prepared.into_iter().flatten().collect();

@@ -21,6 +21,8 @@ pub struct Job {
     pub admission: Admission,
     /// Which duplicates are left out.
     pub drop_duplicates: DropRule,
+    /// Number of documents from which a paragraph that stands in them is not embedded; `None` if all are.
+    pub skip_boilerplate: Option<u64>,
     /// Chunk settings.
     pub spec: Spec,
     /// Layout of the dataset.

@@ -10,7 +10,7 @@ use chunkmill_embed::{BatchProgress, Embedder};
 
 use super::estimate::each_unknown;
 use super::job::Job;
-use super::shards::work;
+use super::shards::{Work, work};
 use crate::storage::Location;
 
 /// Fetches vectors that were handed over for later and are there now. Does nothing if the model is here.
@@ -39,9 +39,9 @@ pub fn submit(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &AtomicB
         let problem = "vectors of a batch go to the embedding cache, and there is none";
         return Err(Error::setting("batch", problem, "leave out --embedding-cache off"));
     }
-    let documents = work(job, out, embedder, stop)?.to_embed;
+    let Work { to_embed, skipped, .. } = work(job, out, embedder, stop)?;
     let mut texts: Vec<(Hash, String)> = Vec::new();
-    each_unknown(job, embedder, &documents, stop, &mut |new| {
+    each_unknown(job, embedder, &to_embed, &skipped, stop, &mut |new| {
         texts.extend(new.into_iter().map(|(hash, text)| (hash, text.to_owned())));
         Ok(())
     })?;

@@ -40,7 +40,7 @@ impl PartWork {
 
     /// Reads the documents once to compute the inputs of the part. Returns the hash of each file, see
     /// [`FetchedDocument::hash`].
-    pub(super) fn look(&mut self, recipe: &InputRecipe) -> Result<Vec<Option<String>>> {
+    pub(super) fn look(&mut self, recipe: &InputRecipe<'_>) -> Result<Vec<Option<String>>> {
         let mut contents = Vec::with_capacity(self.sources.len());
         for sources in corpus::blocks(&self.sources, LOOK_BYTES) {
             contents

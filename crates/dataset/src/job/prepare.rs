@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use chunkmill_base::error::{Result, Skip};
+use chunkmill_base::error::{Error, Result, Skip};
 use chunkmill_embed::{Passage, Reading};
 use chunkmill_text::chunk::{self, Chunk, Pooling, Spec};
 use chunkmill_text::document::{Admission, Costly, Document, Layer, Origin, blank_data_urls, without_data_urls};
 use chunkmill_text::similarity::{Shingles, Signature};
 use chunkmill_text::tokens::Sizer;
+use rayon::prelude::*;
 
-use super::duplicates::OwnText;
-use crate::corpus::{FetchedDocument, QuarantinedDocument};
+use super::duplicates::{JoinedText, OwnText};
+use super::paragraphs::{ChunkText, ParagraphPlace, SkippedBoilerplate, is_inside, meeting, paragraphs};
+use crate::corpus::{self, FetchedDocument, QuarantinedDocument, Source};
 use crate::dataset::{ChunkRow, DocumentRow};
 use crate::links::Outline;
 
@@ -95,7 +98,28 @@ impl<'a> Recipe<'a> {
     pub fn prepare(&self, source: impl Into<FetchedDocument>) -> Result<Result<PreparedDocument, QuarantinedDocument>> {
         Ok(self.cut(source)?.map(Cut::prepare))
     }
+
+    /// Cuts documents and returns what `take` makes of each; `None` for one that is not indexed.
+    pub(super) fn cut_all<T: Send>(
+        &self,
+        sources: &[Source],
+        stop: &AtomicBool,
+        take: impl Fn(Cut<'a>) -> T + Sync,
+    ) -> Result<Vec<Option<T>>> {
+        let mut all = Vec::with_capacity(sources.len());
+        for block in corpus::blocks(sources, BLOCK_BYTES) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            let cut = |source: FetchedDocument| Ok(self.cut(source)?.ok().map(&take));
+            all.extend(corpus::fetch(block)?.into_par_iter().map(cut).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(all)
+    }
 }
+
+/// Bytes of documents that are cut at a time by [`Recipe::cut_all`].
+const BLOCK_BYTES: u64 = 8 << 20;
 
 /// Estimated bytes of a row: short texts, links, a vector of about 400 values, and what the batch adds for it.
 pub(super) const ROW_BYTES: usize = 2500;
@@ -128,11 +152,42 @@ impl Cut<'_> {
 
     /// Returns the runs of words of the text of all chunks.
     pub(super) fn shingles(&self) -> Shingles {
-        let (mut text, mut end) = (String::new(), self.chunks.first().map_or(0, |chunk| chunk.range.start));
-        for Chunk { range, .. } in &self.chunks {
-            OwnText::of(&self.document.text, range.clone()).add_to(&mut text, &mut end);
+        Shingles::of(&self.own_text().0)
+    }
+
+    /// Returns the text of all chunks without what they repeat, and where in it the text of each starts.
+    fn own_text(&self) -> (String, Vec<usize>) {
+        let mut joined = JoinedText::default();
+        let own = |chunk: &Chunk| joined.push(&OwnText::of(&self.document, chunk.range.clone()));
+        let starts = self.chunks.iter().map(own).collect();
+        (joined.text, starts)
+    }
+
+    /// Returns the places of all paragraphs in the text of the chunks, without white space around them. A paragraph that
+    /// is in several chunks has several.
+    pub(super) fn paragraphs(&self) -> Vec<ParagraphPlace> {
+        let (text, starts) = self.own_text();
+        let mut places = Vec::new();
+        for paragraph in paragraphs(&text) {
+            let start = paragraph.start + paragraph.text.len() - paragraph.text.trim_start().len();
+            let end = start + paragraph.text.trim().len();
+            let first = starts.partition_point(|&chunk| chunk <= start).saturating_sub(1);
+            for (chunk, &at) in self.chunks[first..].iter().zip(&starts[first..]).take_while(|(_, at)| **at < end) {
+                let part = start.max(at)..end.min(at + chunk.range.len());
+                if !part.is_empty() {
+                    let [start, end] = [part.start, part.end].map(|byte| short(chunk.range.start + byte - at));
+                    places.push(ParagraphPlace { hash: paragraph.hash, start, end });
+                }
+            }
         }
-        Shingles::of(&text)
+        places.shrink_to_fit();
+        places
+    }
+
+    /// Leaves paragraphs out of what is embedded.
+    pub(super) fn skipping(mut self, skipped: &SkippedBoilerplate) -> Self {
+        self.row.boilerplate = skipped.of(&self.row.doc_id, &self.row.content_hash).to_vec();
+        self
     }
 
     /// Returns the document as quarantined, because a service refused a text of it.
@@ -145,7 +200,17 @@ impl Cut<'_> {
     pub(super) fn passage(&self) -> Option<Arc<Passage>> {
         let Document { title, origin, text, .. } = &self.document;
         let name = self.spec.context().name_of(title.as_deref(), &origin.path);
-        (self.spec.pooling() == Pooling::Late).then(|| Arc::new(Passage::new(name, blank_data_urls(text.clone()))))
+        (self.spec.pooling() == Pooling::Late).then(|| {
+            let mut seen = blank_data_urls(text.clone());
+            for Chunk { range, .. } in &self.chunks {
+                if !is_inside(&text[range.clone()], range.start, &self.row.boilerplate) {
+                    for part in meeting(&self.row.boilerplate, range) {
+                        seen.replace_range(part.clone(), &" ".repeat(part.len()));
+                    }
+                }
+            }
+            Arc::new(Passage::new(name, seen))
+        })
     }
 
     /// Returns the anchors that links can name in the document, and its outgoing links.
@@ -172,14 +237,30 @@ impl Cut<'_> {
 
 /// Returns the byte range of a chunk in its document, including the overlap before it.
 pub(super) fn span(row: &ChunkRow) -> Range<usize> {
-    let start = row.overlap_start_byte.unwrap_or(row.start_byte);
-    let [start, end] = [start, row.end_byte].map(|byte| usize::try_from(byte).unwrap_or_default());
-    start..end
+    byte(row.overlap_start_byte.unwrap_or(row.start_byte))..byte(row.end_byte)
 }
 
 /// Returns the text that the model sees for a chunk.
 pub(super) fn embed_text(row: &ChunkRow, document: &DocumentRow, spec: &Spec) -> String {
-    let shown = row.normalized_content.as_ref().unwrap_or(&row.content);
-    let shown = without_data_urls(shown).into_owned();
+    let [prefix_len, start, end] = [row.prefix_len, row.start_byte, row.end_byte].map(byte);
+    let overlap = row.overlap_start_byte.zip(row.overlap_end_byte);
+    let text = ChunkText {
+        content: &row.content,
+        normalized: row.normalized_content.as_deref(),
+        prefix_len,
+        range: start..end,
+        overlap: overlap.map(|(start, end)| byte(start)..byte(end)),
+    };
+    let shown = without_data_urls(&text.without(&document.boilerplate)).into_owned();
     spec.context().before(&row.header_path, shown, document.title.as_deref(), &document.path)
+}
+
+/// Converts an offset of a row.
+fn byte(value: i64) -> usize {
+    usize::try_from(value).unwrap_or_default()
+}
+
+/// Converts an offset in a text, which is at most [`chunkmill_text::document::MAX_BYTES`].
+fn short(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::changes::DocumentChanges;
+use super::paragraphs::SkippedBoilerplate;
 use crate::corpus::OtherFiles;
 use crate::dataset::{ChunkChanges, Manifest, QuarantineRow};
 
@@ -21,6 +22,8 @@ pub struct Report {
     pub chunks: Option<ChunkChanges>,
     /// Files below the roots that the globs do not take.
     pub other_files: OtherFiles,
+    /// Paragraphs that were left out of what is embedded.
+    pub skipped: SkippedBoilerplate,
     /// Ids of the documents whose front matter is not valid, see [`MALFORMED_FRONT_MATTER`](chunkmill_text::document::MALFORMED_FRONT_MATTER).
     pub malformed_front_matter: Vec<String>,
     /// Number of chunks in reused parts, or with vectors from the previous snapshot.

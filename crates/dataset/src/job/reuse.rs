@@ -13,7 +13,8 @@ use chunkmill_base::error::{Error, Result};
 use chunkmill_embed::{Representation, SPARSE_TRUNCATED, SparseVector};
 
 use crate::dataset::{
-    ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, flagged, restored_vectors, sparse_vectors,
+    BoilerplateRow, ChunkRow, Dataset, DocumentRow, FileEntry, Manifest, SPARSE, Table, boilerplate_rows, flagged,
+    restored_vectors, sparse_vectors,
 };
 
 /// The values that models computed for a chunk.
@@ -47,6 +48,8 @@ pub(super) struct Earlier {
     dataset: Dataset,
     /// Documents by the hash of id and content, to use as little memory per document as possible.
     documents: HashMap<[u8; 16], RowRange>,
+    /// The paragraphs without which some of them were embedded.
+    skipped: HashMap<[u8; 16], Vec<BoilerplateRow>>,
 }
 
 impl Earlier {
@@ -71,26 +74,37 @@ impl Earlier {
         if !alike {
             return Ok(None);
         }
-        let mut documents = HashMap::new();
+        let (mut documents, mut skipped) = (HashMap::new(), HashMap::new());
         for (number, file) in dataset.files(Table::Documents).enumerate() {
             // Chunks are grouped by document, in the order of the documents.
             let mut row = 0;
-            for batch in dataset.read(file, &["doc_id", "content_hash", "chunk_count"], None)? {
+            for batch in dataset.read(file, &["doc_id", "content_hash", "chunk_count", "boilerplate"], None)? {
                 let batch = batch?;
                 let text = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
                 let counts =
                     batch.column_by_name("chunk_count").and_then(|column| column.as_primitive_opt::<Int64Type>());
-                let columns = text("doc_id").zip(text("content_hash")).zip(counts);
-                let ((ids, hashes), counts) = columns.ok_or_else(|| damaged(&dataset, file))?;
-                for ((id, hash), &count) in ids.iter().zip(hashes).zip(counts.values()) {
+                let boilerplate = batch.column_by_name("boilerplate").and_then(boilerplate_rows);
+                let columns = text("doc_id").zip(text("content_hash")).zip(counts).zip(boilerplate);
+                let (((ids, hashes), counts), boilerplate) = columns.ok_or_else(|| damaged(&dataset, file))?;
+                for (((id, hash), &count), boilerplate) in ids.iter().zip(hashes).zip(counts.values()).zip(boilerplate)
+                {
                     let chunks = u32::try_from(count).map_err(|_| damaged(&dataset, file))?;
                     let place = RowRange { file: u32::try_from(number).unwrap_or(u32::MAX), row, chunks };
-                    documents.insert(key(id.unwrap_or_default(), hash.unwrap_or_default()), place);
+                    let key = key(id.unwrap_or_default(), hash.unwrap_or_default());
+                    documents.insert(key, place);
+                    if !boilerplate.is_empty() {
+                        skipped.insert(key, boilerplate);
+                    }
                     row = row.checked_add(chunks).ok_or_else(|| damaged(&dataset, file))?;
                 }
             }
         }
-        Ok(Some(Self { dataset, documents }))
+        Ok(Some(Self { dataset, documents, skipped }))
+    }
+
+    /// Returns whether a document that has not changed was embedded without these ranges.
+    pub(super) fn skips(&self, doc_id: &str, content_hash: &str, boilerplate: &[BoilerplateRow]) -> bool {
+        self.skipped.get(&key(doc_id, content_hash)).map_or(&[][..], Vec::as_slice) == boilerplate
     }
 
     /// Returns the reused values of each chunk whose document has not changed. `documents` and `chunks` are in the
@@ -110,7 +124,10 @@ impl Earlier {
             at += chunks[at..].iter().take_while(|chunk| chunk.doc_id == row.doc_id).count();
             // A document with a different number of chunks has changed after all.
             let known = self.documents.get(&key(&row.doc_id, &row.content_hash));
-            let known = known.filter(|place| i64::from(place.chunks) == row.chunk_count);
+            let known = known.filter(|place| {
+                i64::from(place.chunks) == row.chunk_count
+                    && self.skips(&row.doc_id, &row.content_hash, &row.boilerplate)
+            });
             let first = chunks.get(start).and_then(|chunk| usize::try_from(chunk.chunk_index).ok());
             if let Some((place, first)) = known.zip(first).filter(|_| at > start) {
                 let first = place.row as usize + first;

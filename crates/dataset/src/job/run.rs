@@ -14,6 +14,7 @@ use super::job::Job;
 use super::leaving::leaving;
 use super::report::Report;
 use super::reuse::Earlier;
+use super::skipped::skipped;
 use super::{dropped, inputs, parts, publish};
 use crate::corpus;
 use crate::dataset::{Counts, Dataset, Manifest, Part, Staging};
@@ -43,11 +44,12 @@ pub fn run(
     let (mut parts, other_files) = parts::find(job, out, &parts::promotions(earlier.as_ref()))?;
     let deleted = leaving(job, out, earlier.as_ref(), &parts)?;
     dropped::drop_duplicates(job, sizer, &mut parts, stop)?;
+    let skipped = skipped(job, sizer, parts.iter().flat_map(|part| &part.sources), stop)?;
     watch(parts::discovered(parts.iter()));
     let manifest = Manifest::new(&job.spec, job.admission, job.filter.inner(), embedder.info(), job.output);
 
     // Parts that exist already and are still valid.
-    let recipe = inputs::InputRecipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info(), &skipped);
     let mut comparison = Comparison::new(earlier.as_ref(), parts.len(), deleted);
     let mut before: Vec<Option<Part>> =
         earlier.iter().flat_map(|dataset| dataset.manifest().parts_with_files()).collect();
@@ -106,6 +108,7 @@ pub fn run(
         quarantined,
         is_update,
         other_files,
+        skipped,
         chunks_reused: chunks_reused + built.chunks_reused,
         texts_embedded: built.texts_embedded,
         texts_cached: built.texts_cached,

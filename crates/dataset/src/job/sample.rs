@@ -4,14 +4,15 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use arrow::array::{Array, AsArray, StringArray};
+use arrow::array::AsArray;
 use chunkmill_base::error::{Error, Result};
 use chunkmill_embed::{Batcher, Embedder, EmbeddingType, Representation, Role, is_zero, restore};
 use chunkmill_text::chunk::{Pooling, Spec};
 use chunkmill_text::document::without_data_urls;
 use serde::Serialize;
 
-use crate::dataset::{Dataset, Table, restored_vectors};
+use super::paragraphs::ChunkText;
+use crate::dataset::{BoilerplateRow, Dataset, Table, boilerplate_rows, restored_vectors};
 
 /// The comparison of some vectors of a dataset with new ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -62,7 +63,7 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
         let problem = "vectors of late pooling depend on whole documents, so chunks alone cannot be embedded again";
         return Err(Error::setting("sample", problem, "leave it out"));
     }
-    let titles = titles(dataset)?;
+    let about = documents(dataset)?;
     let rows: u64 = dataset.files(Table::Chunks).map(|file| file.rows).sum();
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     let most = most.min(rows);
@@ -84,22 +85,22 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
             problem: "does not match the dataset's manifest".to_owned(),
             help: "the dataset is damaged: index the corpus again with --fresh".to_owned(),
         };
-        let texts = ["chunk_id", "doc_id", "path", "content", "normalized_content", "header_path"];
+        let texts = ["chunk_id", "doc_id", "path", "header_path"];
         let sources = Representation::sources(&all).iter().map(Representation::column);
-        let columns: Vec<&str> = texts.into_iter().chain(["flags"]).chain(sources).collect();
+        let columns: Vec<&str> = texts.into_iter().chain(ChunkText::COLUMNS).chain(["flags"]).chain(sources).collect();
         for batch in dataset.read(file, &columns, Some(here))? {
             let batch = batch?;
             let column = |name| batch.column_by_name(name).ok_or_else(damaged);
             let text = |name| column(name)?.as_string_opt::<i32>().ok_or_else(damaged);
-            let [ids, documents, paths, contents, normalized, headers] = texts.map(text);
-            let (ids, documents, paths) = (ids?, documents?, paths?);
-            let (contents, normalized, headers) = (contents?, normalized?, headers?);
+            let [ids, documents, paths, headers] = texts.map(text);
+            let (ids, documents, paths, headers) = (ids?, documents?, paths?, headers?);
             let values = restored_vectors(&batch, &all).ok_or_else(damaged)?;
-            let of = |column: &StringArray, row: usize| column.is_valid(row).then(|| column.value(row).to_owned());
             for (row, vector) in values.chunks_exact(dim).enumerate() {
-                let shown = of(normalized, row).or_else(|| of(contents, row)).unwrap_or_default();
-                let shown = without_data_urls(&shown).into_owned();
-                let title = titles.get(documents.value(row)).map(String::as_str);
+                let text = ChunkText::read(&batch, row).ok_or_else(damaged)?;
+                let document = about.get(documents.value(row));
+                let boilerplate = document.map_or(&[][..], |document| &document.boilerplate);
+                let shown = without_data_urls(&text.without(boilerplate)).into_owned();
+                let title = document.and_then(|document| document.title.as_deref());
                 let text = spec.context().before(headers.value(row), shown, title, paths.value(row));
                 if !is_zero(vector) {
                     sampled.push(Sampled { id: ids.value(row).to_owned(), text, vector: vector.to_vec() });
@@ -126,18 +127,31 @@ pub fn sample(dataset: &Dataset, embedder: &dyn Embedder, most: usize, stop: &At
     }))
 }
 
-/// Returns the titles of documents by their ids.
-fn titles(dataset: &Dataset) -> Result<HashMap<String, String>> {
-    let mut titles = HashMap::new();
+/// The parts of a document that decide what is embedded of its chunks.
+struct DocumentContext {
+    title: Option<String>,
+    boilerplate: Vec<BoilerplateRow>,
+}
+
+/// Returns them for all documents that have some, by their ids.
+fn documents(dataset: &Dataset) -> Result<HashMap<String, DocumentContext>> {
+    let mut found = HashMap::new();
     for file in dataset.files(Table::Documents) {
-        for batch in dataset.read(file, &["doc_id", "title"], None)? {
+        for batch in dataset.read(file, &["doc_id", "title", "boilerplate"], None)? {
             let batch = batch?;
-            let column = |name| batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            let pairs = column("doc_id").into_iter().flatten().zip(column("title").into_iter().flatten());
-            titles.extend(pairs.filter_map(|(id, title)| Some((id?.to_owned(), title?.to_owned()))));
+            let text = |name| batch.column_by_name(name)?.as_string_opt::<i32>();
+            let columns =
+                || Some((text("doc_id")?, text("title")?, boilerplate_rows(batch.column_by_name("boilerplate")?)?));
+            let (ids, titles, boilerplate) =
+                columns().ok_or_else(|| dataset.damaged(file, "does not have the columns of `documents`"))?;
+            for ((id, title), boilerplate) in ids.iter().flatten().zip(titles).zip(boilerplate) {
+                if title.is_some() || !boilerplate.is_empty() {
+                    found.insert(id.to_owned(), DocumentContext { title: title.map(str::to_owned), boilerplate });
+                }
+            }
         }
     }
-    Ok(titles)
+    Ok(found)
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {

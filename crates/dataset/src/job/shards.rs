@@ -23,9 +23,11 @@ use super::estimate::{Estimate, estimate};
 use super::event::{Event, Watcher};
 use super::job::Job;
 use super::leaving::leaving;
+use super::paragraphs::SkippedBoilerplate;
 use super::parts::{self, PartWork};
 use super::report::{Report, SparseWork};
 use super::reuse::Earlier;
+use super::skipped::skipped;
 use super::{dropped, inputs, publish};
 
 use crate::corpus::{OtherFiles, Source};
@@ -57,6 +59,9 @@ pub struct Plan {
     /// Documents that are left out because they are duplicates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<QuarantineRow>,
+    /// Paragraphs that are left out of what is embedded.
+    #[serde(default, skip_serializing_if = "SkippedBoilerplate::is_empty")]
+    pub skipped: SkippedBoilerplate,
 }
 
 /// A part of a plan.
@@ -194,11 +199,12 @@ fn wrong(problem: impl Into<String>, help: &str) -> Error {
 /// # Errors
 /// Any [`Error`] of finding, reading and embedding documents.
 pub fn plan(job: &Job, out: &Location, embedder: &dyn Embedder, shards: usize, stop: &AtomicBool) -> Result<Plan> {
-    let Work { manifest, base, documents, mut parts, to_embed, other_files, dropped } = work(job, out, embedder, stop)?;
+    let work = work(job, out, embedder, stop)?;
+    let Work { manifest, base, documents, mut parts, to_embed, other_files, dropped, skipped } = work;
     share_out(&mut parts, shards);
-    let estimate = estimate(job, embedder, &to_embed, stop)?;
+    let estimate = estimate(job, embedder, &to_embed, &skipped, stop)?;
     let deny_truncation = job.deny_truncation;
-    Ok(Plan { documents, estimate, shards, parts, manifest, base, deny_truncation, other_files, dropped })
+    Ok(Plan { documents, estimate, shards, parts, manifest, base, deny_truncation, other_files, dropped, skipped })
 }
 
 /// The work of a run.
@@ -211,6 +217,8 @@ pub(super) struct Work {
     pub(super) to_embed: Vec<Source>,
     other_files: OtherFiles,
     dropped: Vec<QuarantineRow>,
+    /// Paragraphs that are left out of what is embedded.
+    pub(super) skipped: SkippedBoilerplate,
 }
 
 /// Finds the work of a run. Writes nothing.
@@ -222,8 +230,13 @@ pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &At
     let deleted = leaving(job, out, dataset.as_ref(), &parts)?;
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
     let dropped = dropped::drop_duplicates(job, sizer, &mut parts, stop)?;
-    let recipe = inputs::InputRecipe::new(job, embedder.info());
-    let keeps_vectors = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest)).is_some();
+    let skipped = skipped(job, sizer, parts.iter().flat_map(|part| &part.sources), stop)?;
+    let recipe = inputs::InputRecipe::new(job, embedder.info(), &skipped);
+    let earlier = dataset.clone().and_then(|dataset| Earlier::open(dataset, &manifest));
+    let keeps_vectors = |source: &Source, content: Option<&str>| {
+        let (id, content) = (&source.origin.doc_id, content.unwrap_or_default());
+        earlier.as_ref().is_some_and(|earlier| earlier.skips(id, content, skipped.of(id, content)))
+    };
     let mut comparison = Comparison::new(dataset.as_ref(), parts.len(), deleted);
     let mut to_embed: Vec<Source> = Vec::new();
     let mut planned = Vec::new();
@@ -236,15 +249,17 @@ pub(super) fn work(job: &Job, out: &Location, embedder: &dyn Embedder, stop: &At
         let before = before.next().flatten();
         let is_there = before.as_ref().is_some_and(|before| parts::is_usable(job, part, before));
         let same = comparison.part(part, &contents, before.as_ref(), is_there);
-        let is_open =
-            |(source, same): (&Source, bool)| (!(is_there || (same && keeps_vectors))).then(|| source.clone());
-        to_embed.extend(part.sources.iter().zip(same).filter_map(is_open));
+        let is_open = |((source, same), content): ((&Source, bool), &Option<String>)| {
+            let is_kept = is_there || (same && keeps_vectors(source, content.as_deref()));
+            (!is_kept).then(|| source.clone())
+        };
+        to_embed.extend(part.sources.iter().zip(same).zip(&contents).filter_map(is_open));
         let (inputs, documents, bytes) = (part.inputs.clone(), part.documents(), part.bytes());
         planned.push(PlannedPart { inputs, documents, bytes, shard: if is_there { None } else { Some(0) } });
     }
     let base = dataset.as_ref().map(Dataset::id);
     let documents = comparison.finish(None);
-    Ok(Work { manifest, base, documents, parts: planned, to_embed, other_files, dropped })
+    Ok(Work { manifest, base, documents, parts: planned, to_embed, other_files, dropped, skipped })
 }
 
 /// Assigns each part that must be built to the shard with the least work so far, starting with the largest parts.
@@ -348,7 +363,7 @@ fn make_shard(
         wrong(problem, "make a new plan; `chunkmill gc OUT --staging` removes what the shards of the old plan built")
     };
     let sizer = job.spec.sizer(Some(embedder.counter()))?;
-    let recipe = inputs::InputRecipe::new(job, embedder.info());
+    let recipe = inputs::InputRecipe::new(job, embedder.info(), &plan.skipped);
     let (mut all, _) = parts::find(job, out, &plan.promotions())?;
     if all.len() != plan.parts.len() {
         return Err(wrong("is for a different number of files", "make a new plan"));
@@ -472,6 +487,7 @@ fn report(
         documents: plan.documents.clone(),
         chunks,
         other_files: plan.other_files.clone(),
+        skipped: plan.skipped.clone(),
         chunks_reused,
         texts_embedded,
         texts_cached,

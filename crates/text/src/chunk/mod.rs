@@ -63,7 +63,7 @@ pub use context::Context;
 pub use normalize::Normalizer;
 pub use piece::{Boundary, Kind};
 pub use pooling::Pooling;
-pub use repeats::Repeats;
+pub use repeats::{OVERLAP_SEPARATOR, Repeats};
 pub use sentence::sentence_starts;
 pub use settings::{BaseUrl, Settings, TokenEstimator};
 pub use spec::Spec;

@@ -8,7 +8,7 @@ use crate::document::Document;
 
 /// Stands between what is repeated of the previous chunk and the chunk's own text, if something is left out between
 /// them.
-const SEPARATOR: &str = "\n\n";
+pub const OVERLAP_SEPARATOR: &str = "\n\n";
 
 /// The parts of a document that a chunk repeats.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Repeats {
 
     /// Returns what stands between the overlap and a text that starts at `start`.
     pub(super) fn gap(&self, start: usize) -> &'static str {
-        if self.overlap.as_ref().is_some_and(|overlap| overlap.end != start) { SEPARATOR } else { "" }
+        if self.overlap.as_ref().is_some_and(|overlap| overlap.end != start) { OVERLAP_SEPARATOR } else { "" }
     }
 
     /// Returns the ranges of the document that are repeated, except the overlap.

@@ -10,7 +10,9 @@ use chunkmill_embed::{EmbeddingType, Representation, SparseModel, SparseVector, 
 use chunkmill_text::document::{DEFAULT_COLLECTION, ReadSettings, line};
 
 use super::super::row_hash::{ROW_HASH, row_hashes};
-use super::super::{FileEntry, Manifest, SPARSE, file_of, flagged, sparse_vectors, vectors};
+use super::super::{
+    BoilerplateRow, FileEntry, Manifest, SPARSE, boilerplate_rows, file_of, flagged, sparse_vectors, vectors,
+};
 use super::report::{Check, Findings};
 use crate::corpus::{self, Source};
 
@@ -90,6 +92,8 @@ pub(super) struct Fact {
     chunks: i64,
     level: Option<u128>,
     seen: i64,
+    /// Where its boilerplate is, in order, and whether a chunk has the text.
+    boilerplate: Vec<(BoilerplateRow, bool)>,
     /// Whether its file in the corpus is the one that was indexed; `false` if no corpus was given.
     comparable: bool,
 }
@@ -157,6 +161,7 @@ pub(super) fn documents(
         let [bytes, lines, counts] = [columns.int("bytes")?, columns.int("lines")?, columns.int("chunk_count")?];
         let (hashes, levels) = (columns.text("content_hash")?, columns.text("promotion_level")?);
         let (is_chunked, layers) = (columns.flag("is_chunked")?, columns.text("layer")?);
+        let mut boilerplate = boilerplate_rows(batch.column_by_name("boilerplate")?)?.into_iter();
         for row in 0..batch.num_rows() {
             let (id, chunks) = (ids.value(row), counts.value(row));
             let name = at(facts.len(), "document", id);
@@ -171,6 +176,10 @@ pub(super) fn documents(
             if chunks < 0 || is_chunked.value(row) != (chunks > 1) {
                 let problem = format!("{name}: chunk_count {chunks} and is_chunked contradict each other");
                 findings.add(Check::Document, file, problem);
+            }
+            let boilerplate = boilerplate.next()?;
+            if !boilerplate.is_sorted_by_key(|range| range.start_byte) {
+                findings.add(Check::Document, file, format!("{name}: its boilerplate is not in order"));
             }
             *sums.entry("documents").or_default() += 1;
             *sums.entry("bytes").or_default() += bytes.value(row).unsigned_abs();
@@ -191,6 +200,7 @@ pub(super) fn documents(
                 chunks,
                 level: level(levels, row),
                 seen: 0,
+                boilerplate: boilerplate.into_iter().map(|range| (range, false)).collect(),
                 comparable,
             });
             before = Some(id.to_owned());
@@ -374,10 +384,29 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
     /// Ends the rows of a document. If it has more rows elsewhere, that is also wrong and reported there.
     fn end_document(&mut self) {
         let (Some(fact), Some(doc_id)) = (self.fact(), &self.doc_id) else { return };
+        let nowhere = fact.boilerplate.iter().filter(|(_, is_text)| !is_text).count();
         if fact.seen != fact.chunks {
             let chunks = count(fact.seen, "chunk");
             let problem = format!("document `{doc_id}` has {chunks}; its row says {}", fact.chunks);
             self.findings.add(Check::Document, &self.place.file.path, problem);
+        }
+        if nowhere > 0 {
+            let ranges = count(nowhere, "range");
+            let problem = format!("document `{doc_id}` has boilerplate that is text of no chunk: {ranges}");
+            self.findings.add(Check::Document, &self.place.file.path, problem);
+        }
+    }
+
+    /// Marks the boilerplate of the document that is text of a chunk, whose own text starts at a byte.
+    fn boilerplate(&mut self, start: i64, own: &str) {
+        let Some(fact) = self.facts.as_mut().zip(self.fact).and_then(|(facts, fact)| facts.get_mut(fact)) else {
+            return;
+        };
+        let first = fact.boilerplate.partition_point(|(range, _)| range.start_byte < start);
+        for (range, is_text) in &mut fact.boilerplate[first..] {
+            let [from, to] = [range.start_byte, range.end_byte].map(|byte| usize::try_from(byte - start));
+            let Some(from) = from.ok().filter(|&from| from < own.len()) else { break };
+            *is_text |= to.is_ok_and(|to| own.get(from..to).is_some_and(|text| !text.trim().is_empty()));
         }
     }
 
@@ -423,6 +452,7 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
                 self.wrong(Check::Range, row, &problem);
             }
         }
+        self.boilerplate(*start, source);
         let is = content.chars().count();
         if usize::try_from(*n_chars) != Ok(is) {
             let problem = format!("n_chars is {n_chars}; its content has {}", count(is, "character"));
