@@ -160,6 +160,8 @@ def main() -> None:
             near = [doc for doc, like in pairs if like >= NEAR]
             share = f"{sum(doc in found for doc in near) / len(near):.3f}" if near else "–"
             print(f"| {kind} | {statistics.median(like for _, like in pairs):.2f} | {len(near):,} | {share} |")
+        seconds, memory = run(*index, folder / "skipped", "--skip-boilerplate", "20")
+        print(f"--skip-boilerplate 20: {seconds:.1f} s, {memory:.0f} MB")
         seconds, memory = run(*index, folder / "dropped", "--drop-duplicates", "near=0.9")
         print(f"--drop-duplicates near=0.9: {seconds:.1f} s, {memory:.0f} MB")
         rate = datatrove(folder)
