@@ -122,16 +122,31 @@ impl Column {
         if self.is_bits() { self.dim.div_ceil(8) } else { self.dim }
     }
 
+    /// Returns the question that the vectors are multiplied with: bytes and bits take one of whole numbers.
+    pub(super) fn rounded<'q>(&self, question: &'q [f32]) -> Cow<'q, [f32]> {
+        let question = &question[..self.dim];
+        let most = match self.values {
+            Values::F32(_) => return Cow::Borrowed(question),
+            Values::Int8(_) => self.most(),
+            Values::Bits(..) => INT8_ONE,
+        };
+        let (values, scale) = whole(question, most);
+        Cow::Owned(values.into_iter().map(|value| f32::from(value) * scale).collect())
+    }
+
+    /// Returns the largest whole number of a question with which the sum of all products with bytes fits in 32 bits.
+    #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
+    fn most(&self) -> f32 {
+        (i32::MAX as f32 / 2.0 / (INT8_ONE * self.dim as f32)).min(f32::from(i16::MAX))
+    }
+
     /// Prepares a question, which has at least as many values as the vectors; further ones do not count.
     pub(super) fn prepare<'q>(&self, question: &'q [f32]) -> Prepared<'q> {
         let question = &question[..self.dim];
         match self.values {
             Values::F32(_) => Prepared::F32(question),
             Values::Int8(_) => {
-                // The sum of all products fits in 32 bits.
-                #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
-                let most = (i32::MAX as f32 / 2.0 / (INT8_ONE * self.dim as f32)).min(f32::from(i16::MAX));
-                let (values, scale) = whole(question, most);
+                let (values, scale) = whole(question, self.most());
                 Prepared::Int8 { values, scale: scale / INT8_ONE }
             }
             Values::Bits(..) => {

@@ -41,8 +41,9 @@ const FEWEST_AGAIN: usize = 1000;
 /// Number of questions for which whole numbers are worth it.
 const MANY: usize = 16;
 
-/// Number of questions that read the small vectors together: each keeps the rows that are scored again.
-const TOGETHER: usize = 64;
+/// Number of questions that read the vectors together, and of those that keep rows that are scored again.
+const TOGETHER: usize = 1024;
+const TOGETHER_AGAIN: usize = 64;
 
 /// Number of rows that one thread scores again.
 const FEW: usize = 128;
@@ -146,7 +147,9 @@ impl Vectors {
         let around = sections.numbers(AROUND).filter(|around| around.len() == rows.len() * Neighbourhood::VALUES)?;
         let scale = sections.numbers(SCALE)?;
         let scale = scale.first_chunk().map(|values| SimilarityScale::from_values(*values));
-        Some(Self { dim: dataset.manifest().model.dim, exact, small, around, scale }.with_zeros())
+        let opened = Self { dim: dataset.manifest().model.dim, exact, small, around, scale };
+        let is_joined = |row| opened.around(row).joined == joined(rows, row, row + 1);
+        (0..rows.len()).into_par_iter().all(is_joined).then(|| opened.with_zeros())
     }
 
     /// Tells columns of bits which rows are zeros.
@@ -196,8 +199,9 @@ impl Vectors {
         mask: Option<&[bool]>,
     ) -> Result<Vec<Vec<ScoredRow>>> {
         queries.iter().try_for_each(|query| self.check(query))?;
-        if self.small.is_some() && queries.len() > TOGETHER {
-            let groups = queries.chunks(TOGETHER).map(|queries| self.nearest(rows, queries, k, mask));
+        let most = if self.small.is_some() { TOGETHER_AGAIN } else { TOGETHER };
+        if queries.len() > most {
+            let groups = queries.chunks(most).map(|queries| self.nearest(rows, queries, k, mask));
             return Ok(groups.collect::<Result<Vec<_>>>()?.concat());
         }
         let prepared: Vec<Prepared<'_>> = queries.iter().map(|query| self.scanned().prepare(query)).collect();
@@ -205,7 +209,8 @@ impl Vectors {
         // Nothing is near a vector of zeros.
         let most = |query: &[f32]| if is_zero(query) { 0 } else { wanted.unwrap_or(k) };
         let none = || queries.iter().map(|query| Top::new(most(query))).collect::<Vec<_>>();
-        let together = if queries.len() < MANY { None } else { Questions::new(queries, self.scanned().dim()) };
+        let rounded = || queries.iter().map(|query| self.scanned().rounded(query));
+        let together = if queries.len() < MANY { None } else { Questions::new(rounded(), self.scanned().dim()) };
         let best = if let Some(questions) = together {
             // No row below the best that any thread knows is wanted; none is for a question of zeros.
             let least = queries.iter().map(|query| if is_zero(query) { f64::INFINITY } else { f64::NEG_INFINITY });
@@ -227,7 +232,8 @@ impl Vectors {
                         // Several are compared at a time, because none of them ends it.
                         #[expect(clippy::cast_possible_truncation, reason = "a score of this precision, or infinite")]
                         let least = best.least() as f32;
-                        if scores.iter().fold(false, |any, score| any | !(*score < least)) {
+                        let is_wanted = |score: &f32| (*score >= least) | score.is_nan();
+                        if scores.iter().fold(false, |any, score| any | is_wanted(score)) {
                             let rows_of = block.start + few * AT_A_TIME..;
                             rows_of.zip(scores).for_each(|(row, score)| self.offer(rows, best, row, *score, mask));
                         }
@@ -404,9 +410,14 @@ impl Neighbourhood {
 
     fn of(column: &Column, rows: &Rows, row: usize) -> Self {
         let vector = column.vector(row);
-        let of_same = |other: usize| rows.docs().get(other) == Some(&rows.docs()[row]);
-        let with = |other: usize| if of_same(other) { column.dot(&vector, &column.vector(other)) } else { 0.0 };
-        Self { own: column.dot(&vector, &vector), next: with(row + 1), second: with(row + 2), joined: of_same(row + 1) }
+        let with =
+            |other: usize| if joined(rows, row, other) { column.dot(&vector, &column.vector(other)) } else { 0.0 };
+        Self {
+            own: column.dot(&vector, &vector),
+            next: with(row + 1),
+            second: with(row + 2),
+            joined: joined(rows, row, row + 1),
+        }
     }
 }
 
@@ -415,6 +426,11 @@ fn known_least(least: &Mutex<Vec<f64>>, best: &[Top]) -> Vec<f64> {
     let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
     least.iter_mut().zip(best).for_each(|(least, best)| *least = least.max(best.least()));
     least.clone()
+}
+
+/// Returns whether two rows belong to the same document.
+fn joined(rows: &Rows, row: usize, other: usize) -> bool {
+    rows.docs().get(other) == Some(&rows.docs()[row])
 }
 
 /// Returns how the most exact column is stored, and the smallest one, if it is worth to read it first.
