@@ -554,7 +554,11 @@ fn a_cached_search_finds_the_same_and_damage_is_seen() {
     // A cache that cannot be created is not a failure.
     fs::write(home.path().join("file"), "").unwrap();
     assert_eq!(ask(&data, Some(&home.path().join("file/below"))), fresh);
-    // Another snapshot has other files, which replace those of the one before.
+    // Another snapshot has other files, which replace those of the one before when these are old.
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 60 * 60);
+    for (name, _) in tree(&cache) {
+        fs::File::options().write(true).open(cache.join(name)).unwrap().set_modified(old).unwrap();
+    }
     write(home.path(), "docs/new.md", b"# New\n\nupper apples 12\n");
     let changed = dataset(home.path(), &["docs"], "heading-tokens");
     let found = ask(&changed, Some(&cache));

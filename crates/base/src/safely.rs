@@ -20,6 +20,18 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Creates a file that only its owner may read. Fails if the name belongs to anything.
+///
+/// # Errors
+/// The system's.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    open_as(path, &mut options, true)
+}
+
 /// Opens a file to lock and overwrite it, and creates it if it does not exist. A symbolic link is refused, not followed.
 ///
 /// # Errors

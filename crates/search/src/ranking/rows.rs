@@ -1,8 +1,8 @@
 //! The rows that a search ranks: everything about a chunk except its text, such as its location, headings and
 //! document.
 //!
-//! They are tables, which are used where they lie in the cached file: about 50 bytes per chunk, and once per document the data
-//! that its chunks share. Texts stay in the dataset; [`Rows::fetch`] reads those of the requested rows.
+//! They are tables, which are used where they lie in the cached file: about 50 bytes per chunk. The data that the chunks of a
+//! document share is in memory, once per document. Texts stay in the dataset; [`Rows::fetch`] reads those of the requested rows.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -111,7 +111,7 @@ impl Rows {
         for batch in batches {
             documents.extend(DocumentInfo::all(&Columns { dataset, file: None, batch })?);
         }
-        documents.par_sort_unstable_by(|a, b| a.doc_id.cmp(&b.doc_id));
+        documents.par_sort_by(|a, b| a.doc_id.cmp(&b.doc_id));
         Ok(documents)
     }
 
@@ -119,9 +119,9 @@ impl Rows {
         let [rows, headings, places, inside] = [ROWS, HEADINGS, PLACES, INSIDE].map(|name| sections.table(name)?.pop());
         let (headings, inside) = (headings?, inside?);
         let heading_paths: LargeListArray = column(&headings, "heading_path")?;
-        let mut starts = vec![0];
+        let mut starts = vec![0_usize];
         for file in dataset.files(Table::Chunks) {
-            starts.push(starts[starts.len() - 1] + usize::try_from(file.rows).ok()?);
+            starts.push(starts[starts.len() - 1].checked_add(usize::try_from(file.rows).ok()?)?);
         }
         let rows = Self {
             starts,

@@ -1,5 +1,5 @@
-//! Memory that is a file. Pages of it are read when they are touched, all processes share them, and the system can take them
-//! back: an index of a million vectors costs no time to load and no memory of its own.
+//! Memory that is a file. It is not copied or decoded, all processes share it, and the system can take it back: an index of a
+//! million vectors takes no memory of its own.
 
 use std::fs::File;
 use std::io;
@@ -15,9 +15,9 @@ use tantivy::directory::OwnedBytes;
 /// # Errors
 /// The system's; also for an empty file.
 pub(super) fn map(file: &File) -> io::Result<Buffer> {
-    // SAFETY: nobody may change the file while it is mapped. Files of the cache are written under another name, renamed when
-    // they are complete, and never changed after that; to remove one does not touch the mapping. The folder belongs to the
-    // user alone.
+    // SAFETY: nobody may change the file while it is mapped. Files of the cache are written under a name of their own, renamed
+    // when they are complete, and never changed after that; to remove one does not touch the mapping. They belong to the user,
+    // who is told (SECURITY.md) that nobody else may write to the folder.
     let mapped = unsafe { Mmap::map(file) }?;
     Ok(Buffer::from(bytes::Bytes::from_owner(mapped)))
 }

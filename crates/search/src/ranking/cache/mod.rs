@@ -2,7 +2,7 @@
 //!
 //! Each part (rows, vectors, sparse vectors, keyword indexes) is one file in a cache folder, which is mapped into memory. Its
 //! name has the place of the dataset, its snapshot and the part. Another snapshot has another name, so no file is ever out of
-//! date, and those of earlier snapshots of the same place are removed. A file has checksums of its bytes; a damaged or
+//! date; those of other snapshots of the same place are removed after a while. A file has checksums of its bytes; a damaged or
 //! incomplete file is treated as missing. It is first written under another name, so two processes that write the same
 //! file do not disturb each other. A problem with the folder costs a warning and the time to read the dataset, but no search
 //! fails.
@@ -22,7 +22,8 @@ pub(super) use directory::{IndexDirectory, insert_index};
 pub(super) use sections::{Sections, column, numbers, table_of};
 
 use std::fs;
-use std::io::{self, Write};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -39,7 +40,8 @@ const VERSION: u32 = 6;
 const KEPT: usize = 64;
 const KEPT_BYTES: u64 = 8 << 30;
 
-/// Age at which an unfinished file counts as abandoned.
+/// Age at which an unfinished file counts as abandoned, and one of another snapshot of the same place as stale: a search that is
+/// still open may need others of its own.
 const ABANDONED: Duration = Duration::from_hours(1);
 
 /// Start and ends of our file names.
@@ -95,15 +97,12 @@ impl Cache {
     fn write(&self, folder: &Path, to: &Path, sections: &Sections) -> io::Result<()> {
         // The words of an index are those of the documents.
         safely::create_private_dir(folder)?;
+        // Nobody else has this name, on this machine or another: a file must not change once it is mapped.
         let mut unfinished = to.as_os_str().to_owned();
-        unfinished.push(format!(".{}-{:?}{UNFINISHED}", std::process::id(), std::thread::current().id()));
+        unfinished.push(format!(".{:016x}{UNFINISHED}", RandomState::new().hash_one(std::process::id())));
         let unfinished = PathBuf::from(unfinished);
-        let written = FileSystem
-            .create(&unfinished)
-            .and_then(|mut file| {
-                sections.write(&mut file)?;
-                file.flush()
-            })
+        let written = safely::create_private(&unfinished)
+            .and_then(|mut file| sections.write(&mut file))
             .and_then(|()| FileSystem.rename(&unfinished, to));
         if written.is_err() {
             let _ = FileSystem.remove_file(&unfinished);
@@ -120,23 +119,24 @@ impl Cache {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Ok(metadata) = entry.metadata() else { continue };
             let Ok(written) = metadata.modified() else { continue };
-            let is_old = || SystemTime::now().duration_since(written).is_ok_and(|age| age > ABANDONED);
+            let is_old = SystemTime::now().duration_since(written).is_ok_and(|age| age > ABANDONED);
             if !name.starts_with(PREFIX) {
                 continue;
             }
             if name.ends_with(SUFFIX) {
-                kept.push((name.starts_with(&self.snapshot), written, metadata.len(), name));
-            } else if name.ends_with(UNFINISHED) && is_old() {
+                let is_ours = name.starts_with(&self.snapshot);
+                let is_stale = is_old && !is_ours && name.starts_with(&self.place);
+                kept.push((is_ours, !is_stale, written, metadata.len(), name));
+            } else if name.ends_with(UNFINISHED) && is_old {
                 let _ = FileSystem.remove_file(&entry.path());
             }
         }
         kept.sort_unstable();
         let mut bytes = 0;
-        for (number, (is_ours, _, len, name)) in kept.iter().rev().enumerate() {
+        for (number, (is_ours, is_current, _, len, name)) in kept.iter().rev().enumerate() {
             bytes += len;
-            let is_stale = !is_ours && name.starts_with(&self.place);
             let is_too_much = !is_ours && (number >= KEPT || bytes > KEPT_BYTES);
-            if is_stale || is_too_much {
+            if is_too_much || !is_current {
                 let _ = FileSystem.remove_file(&folder.join(name));
             }
         }

@@ -35,7 +35,7 @@ pub(in super::super) struct Sections(BTreeMap<String, Buffer>);
 
 /// Where a section is in the file.
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct SectionPlace {
     name: String,
     start: usize,
     len: usize,
@@ -99,10 +99,10 @@ impl Sections {
 
     /// Writes all sections to a file.
     pub(super) fn write(&self, to: &mut dyn Write) -> io::Result<()> {
-        let places = |from: usize| -> Vec<Place> {
+        let places = |from: usize| -> Vec<SectionPlace> {
             let mut start = from;
             let place = |(name, bytes): (&String, &Buffer)| {
-                let place = Place { name: name.clone(), start, len: bytes.len(), checksum: checksum(bytes) };
+                let place = SectionPlace { name: name.clone(), start, len: bytes.len(), checksum: checksum(bytes) };
                 start = (start + bytes.len()).next_multiple_of(ALIGNMENT);
                 place
             };
@@ -137,9 +137,9 @@ impl Sections {
             return None;
         }
         let first = (file.len() - rest.len() + directory.len()).next_multiple_of(ALIGNMENT);
-        let places: Vec<Place> = serde_json::from_slice(directory).ok()?;
+        let places: Vec<SectionPlace> = serde_json::from_slice(directory).ok()?;
         let mut end = file.len() - rest.len() + directory.len();
-        let mut section = |place: Place| {
+        let mut section = |place: SectionPlace| {
             let start = first.checked_add(place.start)?;
             let is_zero = |gap: &[u8]| gap.iter().all(|byte| *byte == 0);
             if !file.get(end..start).is_some_and(is_zero) {
