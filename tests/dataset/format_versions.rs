@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::common::{folder, run, sealed, tree, write};
 
 /// The oldest version that is read.
-const OLDEST: u32 = 7;
+const OLDEST: u32 = 8;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")

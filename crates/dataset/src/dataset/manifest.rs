@@ -32,10 +32,10 @@ use crate::corpus::InnerDocuments;
 use crate::storage::Location;
 
 /// Version of the manifest and of the files it names.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 
 /// The oldest version that is read. Earlier ones are from before the first release.
-const OLDEST: u32 = 7;
+const OLDEST: u32 = 8;
 
 /// Maximum number of files per table: file names have five digits for the number.
 pub const MAX_FILES: usize = 99_999;

@@ -404,7 +404,7 @@ impl<I: Iterator<Item = Result<RecordBatch, String>>> Chunks<'_, I> {
         };
         let first = fact.boilerplate.partition_point(|(range, _)| range.start_byte < start);
         for (range, is_text) in &mut fact.boilerplate[first..] {
-            let [from, to] = [range.start_byte, range.end_byte].map(|byte| usize::try_from(byte - start));
+            let [from, to] = [range.start_byte, range.end_byte].map(|byte| usize::try_from(byte.saturating_sub(start)));
             let Some(from) = from.ok().filter(|&from| from < own.len()) else { break };
             *is_text |= to.is_ok_and(|to| own.get(from..to).is_some_and(|text| !text.trim().is_empty()));
         }
