@@ -33,11 +33,11 @@ pub(super) struct Questions {
     whole: Vec<WholeVector>,
     /// Number of values of a question, padded.
     width: usize,
-    /// What roundings of floats change a product by, as a share of both lengths.
+    /// By how much roundings of floats change a product, as a share of both lengths.
     rounding: f64,
 }
 
-/// What is known about a vector as whole numbers.
+/// A vector's scale as whole numbers, and two lengths.
 #[derive(Debug, Clone, Copy)]
 struct WholeVector {
     scale: f32,
@@ -117,9 +117,10 @@ impl Questions {
         let differs = question.left * longest
             + (question.length + question.left) * left
             + self.rounding * (question.length + question.left) * (longest + left);
-        if question.scale == 0.0 || !differs.is_finite() {
-            // Nothing is known, but none is wanted of infinitely large ones.
-            return if least < f64::INFINITY { f32::NEG_INFINITY } else { f32::INFINITY };
+        // The sum of products of floats may be infinite even if the product is not.
+        let is_known = question.length * longest + differs < f64::from(f32::MAX / 2.0) && least.is_finite();
+        if question.scale == 0.0 || !is_known {
+            return f32::NEG_INFINITY;
         }
         #[expect(clippy::cast_possible_truncation, reason = "rounding is part of what it may differ by")]
         let least = ((least - differs) / f64::from(question.scale)) as f32;

@@ -212,14 +212,16 @@ impl Vectors {
         let rounded = || queries.iter().map(|query| self.scanned().rounded(query));
         let together = if queries.len() < MANY { None } else { Questions::new(rounded(), self.scanned().dim()) };
         let best = if let Some(questions) = together {
-            // No row below the best that any thread knows is wanted; none is for a question of zeros.
-            let least = queries.iter().map(|query| if is_zero(query) { f64::INFINITY } else { f64::NEG_INFINITY });
-            let least = Mutex::new(least.collect());
+            // No row below the best that any thread knows is wanted.
+            let least = Mutex::new(vec![f64::NEG_INFINITY; queries.len()]);
+            let is_zero: Vec<bool> = queries.iter().map(|query| is_zero(query)).collect();
             let look = |best: &mut [Top], scratch: &mut Scratch, block: Range<usize>| {
                 let known = known_least(&least, best);
                 questions.near(self.scanned(), block, &known, scratch, |row, question| {
-                    let score = self.scanned().score(row, &prepared[question]);
-                    self.offer(rows, &mut best[question], row, score, mask);
+                    if !is_zero[question] {
+                        let score = self.scanned().score(row, &prepared[question]);
+                        self.offer(rows, &mut best[question], row, score, mask);
+                    }
                 });
             };
             self.all_blocks(together::ROWS, none, look)

@@ -24,7 +24,7 @@ pub struct Searcher {
 impl Searcher {
     /// Opens everything about chunks and documents except the texts. It is cached in the folder `cache`, as are the vectors
     /// and the keyword indexes when they are first needed, in files that are mapped into memory. The folder is created if
-    /// necessary; `None` turns caching off. What is in the cache is not read from the dataset, so damage to its files may stay unnoticed.
+    /// necessary; `None` turns caching off. Cached data is not read from the dataset, so damage to its files may stay unnoticed.
     ///
     /// # Errors
     /// [`Error::Dataset`](chunkmill_base::error::Error::Dataset) if a file is damaged or missing.

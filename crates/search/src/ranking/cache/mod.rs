@@ -1,4 +1,4 @@
-//! What a search needs of a dataset, in the form in which it needs it, kept between processes.
+//! A cache of a dataset's data in the form in which a search needs it, kept between processes.
 //!
 //! Each part (rows, vectors, sparse vectors, keyword indexes) is one file in a cache folder, which is mapped into memory. Its
 //! name has the place of the dataset, its snapshot and the part. Another snapshot has another name, so no file is ever out of
