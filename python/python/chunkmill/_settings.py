@@ -237,8 +237,8 @@ class _Search(TypedDict, total=False):
     """Lowest chance of a passage in a context, from 0 to 1, that it holds evidence. Needs `linear` fusion [default:
     0.005]."""
     search_cache: str | os.PathLike[str] | None
-    """Where to cache rows, vectors and keyword indexes for searches: auto (`chunkmill` in `$XDG_CACHE_HOME` or `~/.cache`), off, or a folder
-    [default: auto]."""
+    """Where to cache rows, vectors and keyword indexes for searches: auto (`chunkmill` in `$XDG_CACHE_HOME` or
+    `~/.cache`), off, or a folder [default: auto]."""
 
 
 class _Run(TypedDict, total=False):
