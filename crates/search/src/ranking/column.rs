@@ -125,39 +125,35 @@ impl Column {
     /// Returns the question that the vectors are multiplied with: bytes and bits take one of whole numbers.
     pub(super) fn rounded<'q>(&self, question: &'q [f32]) -> Cow<'q, [f32]> {
         let question = &question[..self.dim];
-        let most = match self.values {
-            Values::F32(_) => return Cow::Borrowed(question),
-            Values::Int8(_) => self.most(),
-            Values::Bits(..) => INT8_ONE,
-        };
+        let Some(most) = self.most() else { return Cow::Borrowed(question) };
         let (values, scale) = whole(question, most);
         Cow::Owned(values.into_iter().map(|value| f32::from(value) * scale).collect())
     }
 
-    /// Returns the largest whole number of a question with which the sum of all products with bytes fits in 32 bits.
+    /// Returns the largest whole number of a question; `None` if it stays in floats.
     #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
-    fn most(&self) -> f32 {
-        (i32::MAX as f32 / 2.0 / (INT8_ONE * self.dim as f32)).min(f32::from(i16::MAX))
+    fn most(&self) -> Option<f32> {
+        match self.values {
+            Values::F32(_) => None,
+            // The sum of all products fits in 32 bits.
+            Values::Int8(_) => Some((i32::MAX as f32 / 2.0 / (INT8_ONE * self.dim as f32)).min(f32::from(i16::MAX))),
+            Values::Bits(..) => Some(INT8_ONE),
+        }
     }
 
     /// Prepares a question, which has at least as many values as the vectors; further ones do not count.
     pub(super) fn prepare<'q>(&self, question: &'q [f32]) -> Prepared<'q> {
         let question = &question[..self.dim];
-        match self.values {
-            Values::F32(_) => Prepared::F32(question),
-            Values::Int8(_) => {
-                let (values, scale) = whole(question, self.most());
-                Prepared::Int8 { values, scale: scale / INT8_ONE }
-            }
-            Values::Bits(..) => {
-                let (values, scale) = whole(question, INT8_ONE);
-                #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
-                let size = 1.0 / (self.dim as f32).sqrt();
-                #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
-                let numbers: Vec<i8> = values.into_iter().map(|value| value as i8).collect();
-                Prepared::Bits { question: BitQuestion::new(&numbers), scale: scale * size }
-            }
+        let Some(most) = self.most() else { return Prepared::F32(question) };
+        let (values, scale) = whole(question, most);
+        if !self.is_bits() {
+            return Prepared::Int8 { values, scale: scale / INT8_ONE };
         }
+        #[expect(clippy::cast_precision_loss, reason = "dimensions are few")]
+        let size = 1.0 / (self.dim as f32).sqrt();
+        #[expect(clippy::cast_possible_truncation, reason = "at most 127")]
+        let numbers: Vec<i8> = values.into_iter().map(|value| value as i8).collect();
+        Prepared::Bits { question: BitQuestion::new(&numbers), scale: scale * size }
     }
 
     /// Returns the score of a row. `question` was prepared for this column.

@@ -59,7 +59,7 @@ pub(super) struct Scratch {
 impl Questions {
     /// Prepares questions of `dim` values: those that a column multiplies its vectors with.
     pub(super) fn new<'q>(questions: impl ExactSizeIterator<Item = Cow<'q, [f32]>>, dim: usize) -> Option<Self> {
-        // WholeVector numbers are exact in floats, too, but only as long as their sums are.
+        // Whole numbers are exact in floats, too, but only as long as their sums are.
         let isa = Isa::best();
         let precision = if isa.is_fast_in(Precision::Int8) { Precision::Int8 } else { Precision::F32 };
         let kernel = Kernel::new(isa, precision)?;

@@ -99,17 +99,15 @@ impl Sections {
 
     /// Writes all sections to a file.
     pub(super) fn write(&self, to: &mut dyn Write) -> io::Result<()> {
-        let places = |from: usize| -> Vec<SectionPlace> {
-            let mut start = from;
-            let place = |(name, bytes): (&String, &Buffer)| {
-                let place = SectionPlace { name: name.clone(), start, len: bytes.len(), checksum: checksum(bytes) };
-                start = (start + bytes.len()).next_multiple_of(ALIGNMENT);
-                place
-            };
-            self.0.iter().map(place).collect()
-        };
         // Places count from the end of the directory, whose length depends on them.
-        let directory = serde_json::to_vec(&places(0))?;
+        let mut start = 0;
+        let place = |(name, bytes): (&String, &Buffer)| {
+            let place = SectionPlace { name: name.clone(), start, len: bytes.len(), checksum: checksum(bytes) };
+            start = (start + bytes.len()).next_multiple_of(ALIGNMENT);
+            place
+        };
+        let places: Vec<SectionPlace> = self.0.iter().map(place).collect();
+        let directory = serde_json::to_vec(&places)?;
         let mut written = 0;
         let mut put = |bytes: &[u8]| {
             written += bytes.len();
@@ -136,9 +134,9 @@ impl Sections {
         if checksum(directory) != u64::from_ne_bytes(*expected) {
             return None;
         }
-        let first = (file.len() - rest.len() + directory.len()).next_multiple_of(ALIGNMENT);
         let places: Vec<SectionPlace> = serde_json::from_slice(directory).ok()?;
         let mut end = file.len() - rest.len() + directory.len();
+        let first = end.next_multiple_of(ALIGNMENT);
         let mut section = |place: SectionPlace| {
             let start = first.checked_add(place.start)?;
             let is_zero = |gap: &[u8]| gap.iter().all(|byte| *byte == 0);
