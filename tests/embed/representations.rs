@@ -1,7 +1,7 @@
 //! Vectors in fewer bits: what is stored, and what can be restored of it.
 
 use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
-use chunkmill::embed::kernel::{BitQuestion, Isa, Scan};
+use chunkmill::embed::kernel::{BitLayout, BitQuestion, Isa, Scan};
 use chunkmill::embed::model_ref::ModelRef;
 use chunkmill::embed::{EmbeddingType, EmbeddingTypes, Engine, Representation, StoredVectors, load, restore};
 
@@ -99,19 +99,12 @@ fn products_are_the_same_sums_with_every_instruction_set() {
     for dim in [1_usize, 7, 8, 31, 32, 33, 63, 64, 65, 96, 200, 384, 1000] {
         let rows = 5;
         let bytes: Vec<i8> = (0..rows * dim).map(|_| (random.below(255) as i32 - 127) as i8).collect();
-        let bits: Vec<u8> = (0..rows * dim.div_ceil(8)).map(|_| random.below(256) as u8).collect();
-        let most = [127, i32::from(i16::MAX).min(i32::MAX / 2 / 127 / dim as i32)];
-        let [small, large] = most.map(|most| {
-            let number = |random: &mut Numbers| random.below(2 * most as usize + 1) as i32 - most;
-            (0..dim).map(|_| number(&mut random)).collect::<Vec<i32>>()
-        });
-        let of_bytes: Vec<i32> =
-            bytes.chunks(dim).map(|row| row.iter().zip(&large).map(|(x, y)| i32::from(*x) * y).sum()).collect();
-        let sign = |row: &[u8], at: usize| if row[at / 8] >> (7 - at % 8) & 1 == 1 { 1 } else { -1 };
-        let of_bits: Vec<i32> =
-            bits.chunks(dim.div_ceil(8)).map(|row| (0..dim).map(|at| sign(row, at) * small[at]).sum()).collect();
-        let large: Vec<i16> = large.iter().map(|x| *x as i16).collect();
-        let small = BitQuestion::new(&small.iter().map(|x| *x as i8).collect::<Vec<_>>());
+        let most = i32::from(i16::MAX).min(i32::MAX / 2 / 127 / dim as i32);
+        let question: Vec<i16> = (0..dim).map(|_| (random.below(2 * most as usize + 1) as i32 - most) as i16).collect();
+        let of_bytes: Vec<i32> = bytes
+            .chunks(dim)
+            .map(|row| row.iter().zip(&question).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum())
+            .collect();
         let floats: Vec<f32> = (0..rows * dim).map(|_| random.below(2001) as f32 / 1000.0 - 1.0).collect();
         let mut of_floats: Option<Vec<f32>> = None;
         for scan in Isa::ALL.into_iter().filter_map(Scan::new) {
@@ -123,10 +116,46 @@ fn products_are_the_same_sums_with_every_instruction_set() {
             }
             assert_eq!(*of_floats.get_or_insert_with(|| products.clone()), products, "the same bits, {dim}");
             let mut sums = vec![0; rows];
-            scan.bytes(&bytes, &large, &mut sums);
+            scan.bytes(&bytes, &question, &mut sums);
             assert_eq!(sums, of_bytes, "{dim}");
-            scan.bits(&bits, &small, &mut sums);
-            assert_eq!(sums, of_bits, "{dim}");
+        }
+    }
+}
+
+#[test]
+fn products_with_bits_are_the_same_sums_with_every_instruction_set() {
+    let mut random = Numbers::new(12);
+    for dim in [1_usize, 7, 8, 9, 16, 17, 31, 33, 64, 65, 96, 200, 384, 1000, 4096, 4104, 9000, 20_001] {
+        let width = dim.div_ceil(8);
+        let layout = BitLayout::new(dim);
+        let questions: [Vec<i8>; 3] = [
+            (0..dim).map(|_| (random.below(255) as i32 - 127) as i8).collect(),
+            vec![127; dim],
+            (0..dim).map(|at| if at % 3 == 0 { 127 } else { -127 }).collect(),
+        ];
+        for question in questions {
+            // The largest and the smallest products are those with its own signs and the opposite ones. Behind the last dimension,
+            // a row may have anything.
+            let mut signs = vec![0; width];
+            question.iter().enumerate().for_each(|(at, x)| signs[at / 8] |= u8::from(*x > 0) << (7 - at % 8));
+            let opposite = signs.iter().map(|byte| !byte).collect();
+            let mut rows = vec![signs, opposite, vec![255; width], vec![0; width]];
+            // One full block and a part of one.
+            rows.extend((0..BitLayout::ROWS).map(|_| (0..width).map(|_| random.below(256) as u8).collect()));
+            let blocks = layout.blocks(&rows.concat());
+            assert_eq!(blocks.len(), layout.bytes(rows.len()));
+            let sign = |row: &[u8], at: usize| if row[at / 8] >> (7 - at % 8) & 1 == 1 { 1 } else { -1 };
+            let product = |row: &Vec<u8>| (0..dim).map(|at| sign(row, at) * i32::from(question[at])).sum::<i32>();
+            let wanted: Vec<i32> = rows.iter().map(product).collect();
+            let prepared = BitQuestion::new(&question);
+            for scan in Isa::ALL.into_iter().filter_map(Scan::new) {
+                let mut sums = vec![0; blocks.len() / layout.block() * BitLayout::ROWS];
+                scan.bits(&blocks, &prepared, &mut sums);
+                assert_eq!(sums[..rows.len()], wanted, "{dim}");
+            }
+            for (at, row) in rows.iter().enumerate() {
+                assert_eq!(layout.row(&blocks, at), *row);
+            }
         }
     }
 }

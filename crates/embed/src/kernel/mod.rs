@@ -15,6 +15,7 @@ mod attention;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod bits;
 mod buffer;
 mod compile;
 mod factors;
@@ -35,6 +36,7 @@ use std::ops::Range;
 
 pub use attention::{Attention, Distances};
 use attention::{Part, Running};
+pub use bits::{BitLayout, BitQuestion};
 use buffer::WordBuffer;
 pub use buffer::{Floats, Scratch};
 pub use factors::{Input, Matrix, OUTLIERS, Operand, PAD, Then};
@@ -42,7 +44,7 @@ pub use isa::{Isa, Precision};
 pub(crate) use ops::MAX_HEAD;
 use quantize::quantize;
 pub use rotation::Rotation;
-pub use scan::{BitQuestion, Scan};
+pub use scan::Scan;
 pub use table::Kernel;
 
 /// Maximum number of keys processed at once: their transposed and paired copies stay in a core's second-level

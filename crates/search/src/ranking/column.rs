@@ -1,18 +1,19 @@
 //! The vectors of all chunks in one number type, and their dot products with a question.
 //!
-//! The values of a column are in one block of memory, row after row. Products with floats are summed in a fixed order, and
-//! those with bytes and bits in integers, so the score of a pair is the same on every machine and any number of threads.
+//! The values of a column are in one block of memory, row after row; bits lie as a [`BitLayout`] says. Products with floats are
+//! summed in a fixed order, and those with bytes and bits in integers, so the score of a pair is the same on every machine and
+//! any number of threads.
 
 use std::borrow::Cow;
 
 use arrow::buffer::{Buffer, ScalarBuffer};
-use chunkmill_embed::kernel::{BitQuestion, Scan};
+use chunkmill_embed::kernel::{BitLayout, BitQuestion, Scan};
 use chunkmill_embed::{EmbeddingType, INT8_ONE, Representation, StoredVectors};
 
 use super::cache::numbers;
 
-/// Number of rows whose sums are computed together.
-const ROWS: usize = 64;
+/// Number of rows whose sums are computed together: a few blocks of bits.
+const ROWS: usize = 4 * BitLayout::ROWS;
 
 /// The vectors of all chunks in one number type.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ pub(super) struct Column {
 enum Values {
     F32(ScalarBuffer<f32>),
     Int8(ScalarBuffer<i8>),
-    /// Bits of rows, each of which begins with a new byte, and which rows are zeros instead, if some are.
+    /// Blocks of bits, and which rows are zeros instead, if some are.
     Bits(ScalarBuffer<u8>, Vec<bool>),
 }
 
@@ -52,7 +53,7 @@ impl Column {
             StoredVectors::F32(values) => Values::F32(values.into()),
             half @ StoredVectors::F16(_) => Values::F32(half.floats(of.dim).into()),
             StoredVectors::Int8(values) => Values::Int8(values.into()),
-            StoredVectors::Bits(values) => Values::Bits(values.into(), Vec::new()),
+            StoredVectors::Bits(values) => Values::Bits(BitLayout::new(of.dim).blocks(&values).into(), Vec::new()),
         };
         Self { dim: of.dim, values, scan: Scan::best() }
     }
@@ -65,12 +66,12 @@ impl Column {
             EmbeddingType::Int8 => Values::Int8(numbers(bytes)?),
             EmbeddingType::Bits => Values::Bits(numbers(bytes)?, Vec::new()),
         };
-        let len = match &values {
-            Values::F32(values) => values.len(),
-            Values::Int8(values) => values.len(),
-            Values::Bits(values, _) => values.len(),
+        let has_all = match &values {
+            Values::F32(values) => values.len() == rows * of.width(),
+            Values::Int8(values) => values.len() == rows * of.width(),
+            Values::Bits(values, _) => values.len() == BitLayout::new(of.dim).bytes(rows),
         };
-        (len == rows * of.width()).then(|| Self { dim: of.dim, values, scan: Scan::best() })
+        has_all.then(|| Self { dim: of.dim, values, scan: Scan::best() })
     }
 
     /// Returns its values as they are in memory. They do not say which rows are zeros instead of bits.
@@ -98,16 +99,25 @@ impl Column {
         self.dim
     }
 
+    /// Returns the number of rows, a multiple of [`ROWS`], in about as many bytes.
+    pub(super) fn rows_in(&self, bytes: usize) -> usize {
+        let width = match &self.values {
+            Values::F32(_) => self.dim * size_of::<f32>(),
+            Values::Int8(_) => self.dim,
+            Values::Bits(..) => self.dim.div_ceil(8),
+        };
+        (bytes / width.max(1)).next_multiple_of(ROWS).max(ROWS)
+    }
+
     /// Returns the vector of a row.
     pub(super) fn vector(&self, row: usize) -> Cow<'_, [f32]> {
         let decoded = |stored: StoredVectors| Cow::Owned(stored.floats(self.dim));
-        let width = self.width();
-        let place = row * width..(row + 1) * width;
+        let place = row * self.dim..(row + 1) * self.dim;
         match &self.values {
             Values::F32(values) => Cow::Borrowed(&values[place]),
             Values::Int8(values) => decoded(StoredVectors::Int8(values[place].to_vec())),
             Values::Bits(_, zeros) if zeros.get(row) == Some(&true) => Cow::Owned(vec![0.0; self.dim]),
-            Values::Bits(values, _) => decoded(StoredVectors::Bits(values[place].to_vec())),
+            Values::Bits(values, _) => decoded(StoredVectors::Bits(BitLayout::new(self.dim).row(values, row))),
         }
     }
 
@@ -116,10 +126,6 @@ impl Column {
         let mut sum = [0.0];
         self.scan.floats(a, b, &mut sum);
         sum[0]
-    }
-
-    fn width(&self) -> usize {
-        if self.is_bits() { self.dim.div_ceil(8) } else { self.dim }
     }
 
     /// Returns the question that the vectors are multiplied with: bytes and bits take one of whole numbers.
@@ -165,17 +171,31 @@ impl Column {
 
     /// Computes the scores of rows from `first` on, one for each place. `question` was prepared for this column.
     pub(super) fn scores(&self, first: usize, question: &Prepared<'_>, scores: &mut [f32]) {
-        let width = self.width();
-        let place = first * width..(first + scores.len()) * width;
+        let place = first * self.dim..(first + scores.len()) * self.dim;
         match (&self.values, question) {
             (Values::F32(values), Prepared::F32(question)) => self.scan.floats(&values[place], question, scores),
             (Values::Int8(values), Prepared::Int8 { values: question, scale }) => {
-                let sum = |vectors: &[i8], sums: &mut [i32]| self.scan.bytes(vectors, question, sums);
-                by_block(&values[place], width, sum, *scale, scores);
+                let mut sums = [0; ROWS];
+                let vectors = values[place].chunks((self.dim * ROWS).max(1));
+                for (vectors, scores) in vectors.zip(scores.chunks_mut(ROWS)) {
+                    self.scan.bytes(vectors, question, &mut sums[..scores.len()]);
+                    scaled(&sums, *scale, scores);
+                }
             }
             (Values::Bits(values, zeros), Prepared::Bits { question, scale }) => {
-                let sum = |vectors: &[u8], sums: &mut [i32]| self.scan.bits(vectors, question, sums);
-                by_block(&values[place], width, sum, *scale, scores);
+                let block = BitLayout::new(self.dim).block();
+                let mut sums = [0; ROWS];
+                let (mut row, mut rest) = (first, &mut *scores);
+                while !rest.is_empty() {
+                    let (number, skipped) = (row / BitLayout::ROWS, row % BitLayout::ROWS);
+                    let count = (ROWS - skipped).min(rest.len());
+                    let blocks = (skipped + count).div_ceil(BitLayout::ROWS);
+                    let sums = &mut sums[..blocks * BitLayout::ROWS];
+                    self.scan.bits(&values[number * block..(number + blocks) * block], question, sums);
+                    let (here, behind) = rest.split_at_mut(count);
+                    scaled(&sums[skipped..], *scale, here);
+                    (row, rest) = (row + count, behind);
+                }
                 let zeros = zeros.get(first..).unwrap_or_default();
                 scores.iter_mut().zip(zeros).filter(|(_, is_zero)| **is_zero).for_each(|(score, _)| *score = 0.0);
             }
@@ -196,13 +216,39 @@ fn whole(values: &[f32], most: f32) -> (Vec<i16>, f32) {
     (values.iter().map(round).collect(), scale)
 }
 
-/// Computes the score of each row of `width` values: its sum, of which each one counts `scale`.
-fn by_block<T>(values: &[T], width: usize, sum: impl Fn(&[T], &mut [i32]), scale: f32, scores: &mut [f32]) {
-    let mut sums = [0; ROWS];
-    for (vectors, scores) in values.chunks((width * ROWS).max(1)).zip(scores.chunks_mut(ROWS)) {
-        let sums = &mut sums[..scores.len()];
-        sum(vectors, sums);
-        #[expect(clippy::cast_precision_loss, reason = "a score has fewer digits")]
-        scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = *sum as f32 * scale);
+/// Writes sums as scores, each one of which counts `scale`.
+fn scaled(sums: &[i32], scale: f32, scores: &mut [f32]) {
+    #[expect(clippy::cast_precision_loss, reason = "a score has fewer digits")]
+    scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = *sum as f32 * scale);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_of_many_rows_are_those_of_each() {
+        let (dim, rows) = (100, 3 * ROWS + 17);
+        let values =
+            |seed: usize, len: usize| (0..len).map(move |at| ((at * 37 + seed * 11) % 201) as f32 / 100.0 - 1.0);
+        let question: Vec<f32> = values(5, dim).collect();
+        for stored in [EmbeddingType::F32, EmbeddingType::Int8, EmbeddingType::Bits] {
+            let of = Representation { dim, stored };
+            let mut column = Column::new(of, of.store(&values(1, dim * rows).collect::<Vec<f32>>()));
+            let zeros: Vec<bool> = (0..rows).map(|row| row % 50 == 9).collect();
+            column.mark_zeros(&zeros);
+            let question = column.prepare(&question);
+            let each: Vec<f32> = (0..rows).map(|row| column.score(row, &question)).collect();
+            let copy = Column::of_bytes(of, rows, column.bytes()).expect("as many rows");
+            assert!(Column::of_bytes(of, rows + BitLayout::ROWS, column.bytes()).is_none());
+            assert_eq!(copy.vector(rows - 1), column.vector(rows - 1));
+            for first in [0, 1, 31, 32, 127, 128, 200, rows - 1] {
+                for len in [0, 1, 2, 40, 129, 300].map(|len| len.min(rows - first)) {
+                    let mut scores = vec![f32::NAN; len];
+                    column.scores(first, &question, &mut scores);
+                    assert_eq!(scores, each[first..first + len], "{stored:?} {first} {len}");
+                }
+            }
+        }
     }
 }

@@ -34,7 +34,7 @@ use chunkmill_dataset::storage::{FileSystem, Storage};
 
 /// Version of the contents. Increase this when the same dataset would have other contents, for example after a change of
 /// fields or tokenization.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 
 /// Number of files to keep, and the number of their bytes. The oldest are removed first.
 const KEPT: usize = 64;
