@@ -189,12 +189,16 @@ fn by_hand(searcher: &Searcher, vector: &[f32], takes: impl Fn(u32) -> bool) -> 
 fn vector_search_is_exact_ties_stand_in_order_and_threads_make_no_difference() {
     let home = varied();
     let searcher = searcher(dataset(home.path(), &["docs", "more=more"], "heading-tokens"));
-    assert!(searcher.len() > 500, "more than a block of rows: {}", searcher.len());
+    assert!(searcher.len() > 500, "more rows than one thread takes for many questions: {}", searcher.len());
     let vectors: Vec<Vec<f32>> = ["one", "two", "three", "four", "five"].map(Coarse::vector).to_vec();
     let queries: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     for k in [0, 1, 7, 100, 10_000] {
         let batch = searcher.nearest(&queries, k, &Filter::default()).unwrap();
+        for threads in [1, 2, 5] {
+            let many = || searcher.nearest(&queries.repeat(4), k, &Filter::default()).unwrap();
+            assert_eq!(pool(threads).install(many), vec![batch.clone(); 4].concat(), "k {k}, {threads} threads");
+        }
         for (vector, batch) in queries.iter().zip(&batch) {
             let mut expected = by_hand(&searcher, vector, |_| true);
             let ties = expected.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();

@@ -67,8 +67,7 @@ impl Graph {
             let first = self.pairs.partition_point(|&(from, _)| from < seed.row);
             let linked = self.pairs[first..].iter().take_while(|&&(from, _)| from == seed.row).map(|&(_, to)| to);
             let let_through = linked.filter(|&to| mask.is_none_or(|mask| mask[to as usize]));
-            let in_order: BTreeSet<(u64, u32)> =
-                let_through.map(|to| (rows.scored(to as usize, 0.0).place, to)).collect();
+            let in_order: BTreeSet<(u64, u32)> = let_through.map(|to| (rows.order(to as usize), to)).collect();
             for (place, row) in in_order {
                 if seen.insert(row) {
                     list.push(ScoredRow { score: seed.score, place, row });

@@ -25,6 +25,7 @@
 //! | `cache` | Where is that kept between searches? |
 //! | `rows` | What is known about every chunk without its text? |
 //! | `top` | Which of many rows are the best? |
+//! | `shared` | How do several threads work on one question? |
 //! | `column` | What is the product of a question and each vector of a number type? |
 //! | `stored` | Which columns would a store have? |
 //! | `sparse` | How much do a chunk and a question share, by their sparse vectors? |
@@ -49,6 +50,7 @@ mod linear;
 mod reciprocal;
 mod rows;
 mod settings;
+mod shared;
 mod sparse;
 mod stored;
 mod together;
@@ -312,10 +314,10 @@ impl Ranker {
 
     /// Returns the best rows by score.
     fn top(&self, scores: impl Iterator<Item = (usize, f64)>, k: usize, mask: Option<&[bool]>) -> Vec<ScoredRow> {
-        let mut top = Top::new(k);
+        let mut top = Top::new(&self.rows, k);
         for (row, score) in scores {
             if top.wants(score) && mask.is_none_or(|mask| mask[row]) {
-                top.push(self.rows.scored(row, score));
+                top.push(row, score);
             }
         }
         top.into_best()

@@ -20,7 +20,6 @@ use super::batch::{Columns, damaged};
 use super::cache::{Cache, Sections, column};
 use super::chunk_rows::{self, DOCUMENTS, HEADINGS, INSIDE, NONE, PLACES, ROWS, Row};
 use super::document::DocumentInfo;
-use super::top::ScoredRow;
 
 /// The heading path of some chunks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,14 +237,10 @@ impl Rows {
         (row.place != NONE).then(|| self.places.value(row.place as usize))
     }
 
-    pub(super) fn scored(&self, row: usize, score: f64) -> ScoredRow {
+    /// Returns a number by which rows are in the order of documents and positions.
+    pub(super) fn order(&self, row: usize) -> u64 {
         let RowColumns { doc, position, .. } = &self.columns;
-        // Row numbers fit in a `u32`: larger datasets are rejected.
-        ScoredRow {
-            score,
-            place: u64::from(doc[row]) << 32 | u64::from(position[row]),
-            row: u32::try_from(row).unwrap_or(u32::MAX),
-        }
+        u64::from(doc[row]) << 32 | u64::from(position[row])
     }
 
     /// Reads text columns of some rows, in the order of `rows`.

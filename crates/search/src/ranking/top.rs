@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use super::rows::Rows;
+
 /// A row of the dataset with a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ScoredRow {
@@ -23,9 +25,13 @@ impl ScoredRow {
 
 /// A collector of the best `k` rows.
 #[derive(Debug)]
-pub(super) struct Top {
+pub(super) struct Top<'r> {
+    rows: &'r Rows,
     k: usize,
     kept: Vec<ScoredRow>,
+    /// Number of kept rows, from the first on, whose places are known. They are looked up together: each one is somewhere else in
+    /// memory, and a processor can wait for several.
+    placed: usize,
     /// Lowest score that a row must reach, once `k` rows are known.
     least: Option<f64>,
 }
@@ -33,9 +39,9 @@ pub(super) struct Top {
 /// Number of rows collected in excess of `2 k` before the worst are removed.
 const SLACK: usize = 64;
 
-impl Top {
-    pub(super) fn new(k: usize) -> Self {
-        Self { k, kept: Vec::new(), least: None }
+impl<'r> Top<'r> {
+    pub(super) fn new(rows: &'r Rows, k: usize) -> Self {
+        Self { rows, k, kept: Vec::new(), placed: 0, least: None }
     }
 
     /// Returns whether a row with this score may be among the best: the comparison that most rows of a long list need.
@@ -48,9 +54,10 @@ impl Top {
         self.least.unwrap_or(f64::NEG_INFINITY)
     }
 
-    pub(super) fn push(&mut self, row: ScoredRow) {
-        if self.wants(row.score) {
-            self.kept.push(row);
+    pub(super) fn push(&mut self, row: usize, score: f64) {
+        if self.wants(score) {
+            // Row numbers fit in a `u32`: larger datasets are rejected.
+            self.kept.push(ScoredRow { score, place: 0, row: u32::try_from(row).unwrap_or(u32::MAX) });
             if self.kept.len() >= self.k.saturating_mul(2).saturating_add(SLACK) {
                 self.cut();
             }
@@ -59,7 +66,7 @@ impl Top {
 
     pub(super) fn append(&mut self, other: Self) {
         for row in other.kept {
-            self.push(row);
+            self.push(row.row as usize, row.score);
         }
     }
 
@@ -71,11 +78,16 @@ impl Top {
     }
 
     fn cut(&mut self) {
-        let Some(before) = self.k.checked_sub(1) else { return self.kept.clear() };
-        if self.kept.len() > before {
+        for row in &mut self.kept[self.placed..] {
+            row.place = self.rows.order(row.row as usize);
+        }
+        if let Some(before) = self.k.checked_sub(1)
+            && self.kept.len() > before
+        {
             let (_, least, _) = self.kept.select_nth_unstable_by(before, ScoredRow::order);
             self.least = Some(least.score);
-            self.kept.truncate(self.k);
         }
+        self.kept.truncate(self.k);
+        self.placed = self.kept.len();
     }
 }

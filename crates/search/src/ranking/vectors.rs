@@ -18,19 +18,17 @@ use super::cache::{Cache, Sections};
 use super::chance::SimilarityScale;
 use super::column::{Column, Prepared};
 use super::rows::Rows;
+use super::shared::share;
 use super::stored::StoredAs;
 use super::together::{self, Questions, Scratch};
 use super::top::{ScoredRow, Top};
 
-/// Number of rows that one thread processes at a time: vectors of usual size then fit in its cache, where several
-/// queries can read them.
-const BLOCK: usize = 256;
+/// Number of bytes of vectors that one thread processes at a time: they fit in its cache, where several questions can read them,
+/// and memory is read in long stretches.
+const BLOCK: usize = 256 << 10;
 
 /// Number of scores that are compared with the lowest of the best at a time.
 const AT_A_TIME: usize = 32;
-
-/// Number of stretches of rows for each thread.
-const STRETCHES: usize = 4;
 
 /// Number of rows for each requested one that are scored again by a more exact column.
 const AGAIN: usize = 4;
@@ -45,8 +43,8 @@ const MANY: usize = 16;
 const TOGETHER: usize = 1024;
 const TOGETHER_AGAIN: usize = 64;
 
-/// Number of rows that one thread scores again.
-const FEW: usize = 128;
+/// Number of rows that a thread takes at a time to score them again.
+const FEW: usize = 64;
 
 /// Number of rows that show how scores of the small column differ from those of the most exact one.
 const SAMPLE: usize = 1000;
@@ -70,6 +68,8 @@ pub(super) struct Vectors {
     around: ScalarBuffer<f32>,
     /// How similar the vectors are to each other, if there are several.
     scale: Option<SimilarityScale>,
+    /// Which rows are zeros; empty if none are.
+    zeros: Vec<bool>,
 }
 
 /// The dot products of a row's vector with itself and the rows after it. They are 0 for rows of other documents. Of each row,
@@ -123,7 +123,7 @@ impl Vectors {
         let around: Vec<[f32; Neighbourhood::VALUES]> = around.collect();
         let own = around.iter().map(|[own, ..]| *own);
         let scale = SimilarityScale::of(&exact, own);
-        Self { dim, exact, small, around: around.into_flattened().into(), scale }.with_zeros()
+        Self { dim, exact, small, around: around.into_flattened().into(), scale, zeros: Vec::new() }.with_zeros()
     }
 
     /// Returns what [`open`](Self::open) needs.
@@ -147,19 +147,19 @@ impl Vectors {
         let around = sections.numbers(AROUND).filter(|around| around.len() == rows.len() * Neighbourhood::VALUES)?;
         let scale = sections.numbers(SCALE)?;
         let scale = scale.first_chunk().map(|values| SimilarityScale::from_values(*values));
-        let opened = Self { dim: dataset.manifest().model.dim, exact, small, around, scale };
+        let opened = Self { dim: dataset.manifest().model.dim, exact, small, around, scale, zeros: Vec::new() };
         let is_joined = |row| opened.around(row).joined == joined(rows, row, row + 1);
         (0..rows.len()).into_par_iter().all(is_joined).then(|| opened.with_zeros())
     }
 
-    /// Tells columns of bits which rows are zeros.
+    /// Finds the rows that are zeros, and tells columns of bits.
     fn with_zeros(mut self) -> Self {
-        if self.exact.is_bits() || self.small.as_ref().is_some_and(Column::is_bits) {
-            let zeros: Vec<bool> = (0..self.len()).map(|row| self.says_nothing(row)).collect();
-            if let Some(small) = &mut self.small {
-                small.mark_zeros(&zeros);
+        let zeros: Vec<bool> = (0..self.len()).into_par_iter().map(|row| self.around(row).own == 0.0).collect();
+        if zeros.contains(&true) {
+            for column in self.small.iter_mut().chain([&mut self.exact]) {
+                column.mark_zeros(&zeros);
             }
-            self.exact.mark_zeros(&zeros);
+            self.zeros = zeros;
         }
         self
     }
@@ -208,36 +208,36 @@ impl Vectors {
         let wanted = self.scored_again(k);
         // Nothing is near a vector of zeros.
         let most = |query: &[f32]| if is_zero(query) { 0 } else { wanted.unwrap_or(k) };
-        let none = || queries.iter().map(|query| Top::new(most(query))).collect::<Vec<_>>();
+        let none = || queries.iter().map(|query| Top::new(rows, most(query))).collect::<Vec<_>>();
         let rounded = || queries.iter().map(|query| self.scanned().rounded(query));
         let together = if queries.len() < MANY { None } else { Questions::new(rounded(), self.scanned().dim()) };
         let best = if let Some(questions) = together {
             // No row below the best that any thread knows is wanted.
             let least = Mutex::new(vec![f64::NEG_INFINITY; queries.len()]);
             let is_zero: Vec<bool> = queries.iter().map(|query| is_zero(query)).collect();
-            let look = |best: &mut [Top], scratch: &mut Scratch, block: Range<usize>| {
+            let look = |best: &mut [Top<'_>], scratch: &mut Scratch, block: Range<usize>| {
                 let known = known_least(&least, best);
                 questions.near(self.scanned(), block, &known, scratch, |row, question| {
                     if !is_zero[question] {
                         let score = self.scanned().score(row, &prepared[question]);
-                        self.offer(rows, &mut best[question], row, score, mask);
+                        self.offer(&mut best[question], row, score, mask);
                     }
                 });
             };
             self.all_blocks(together::ROWS, none, look)
         } else {
-            self.all_blocks(BLOCK, none, |best, scores: &mut Vec<f32>, block| {
+            self.all_blocks(self.scanned().rows_in(BLOCK), none, |best, scores: &mut Vec<f32>, block| {
                 scores.resize(block.len(), 0.0);
                 for (query, best) in prepared.iter().zip(best) {
                     self.scanned().scores(block.start, query, scores);
                     for (few, scores) in scores.chunks(AT_A_TIME).enumerate() {
-                        // Several are compared at a time, because none of them ends it.
-                        #[expect(clippy::cast_possible_truncation, reason = "a score of this precision, or infinite")]
+                        #[expect(clippy::cast_possible_truncation, reason = "as precise as scores, or infinite")]
                         let least = best.least() as f32;
-                        let is_wanted = |score: &f32| (*score >= least) | score.is_nan();
-                        if scores.iter().fold(false, |any, score| any | is_wanted(score)) {
+                        // Counted, because the compiler then compares several at a time.
+                        let is_wanted = |score: &f32| u32::from(*score >= least) + u32::from(score.is_nan());
+                        if scores.iter().map(is_wanted).sum::<u32>() > 0 {
                             let rows_of = block.start + few * AT_A_TIME..;
-                            rows_of.zip(scores).for_each(|(row, score)| self.offer(rows, best, row, *score, mask));
+                            rows_of.zip(scores).for_each(|(row, score)| self.offer(best, row, *score, mask));
                         }
                     }
                 }
@@ -249,10 +249,10 @@ impl Vectors {
         }
         let again = |(found, query): (Vec<ScoredRow>, &&[f32])| {
             let query = self.exact.prepare(query);
-            let rows: Vec<usize> = found.iter().map(|found| found.row as usize).collect();
-            let mut best = Top::new(k);
-            for (found, score) in found.into_iter().zip(self.scores_of(&rows, &query, 0.0)) {
-                best.push(ScoredRow { score: f64::from(score), ..found });
+            let found: Vec<usize> = found.iter().map(|found| found.row as usize).collect();
+            let mut best = Top::new(rows, k);
+            for (row, score) in found.iter().zip(self.scores_of(&found, &query, 0.0)) {
+                best.push(*row, f64::from(score));
             }
             best.into_best()
         };
@@ -260,31 +260,26 @@ impl Vectors {
     }
 
     /// Passes all rows to `look`, in blocks of `len`, and returns what it finds.
-    fn all_blocks<S: Default + Send>(
+    fn all_blocks<'r, S: Default + Send>(
         &self,
         len: usize,
-        none: impl Fn() -> Vec<Top> + Sync + Send,
-        look: impl Fn(&mut [Top], &mut S, Range<usize>) + Sync + Send,
-    ) -> Vec<Top> {
-        let blocks = self.len().div_ceil(len);
-        // Long stretches, because the best rows of one tell which of the next rows need not be looked at.
-        let stretch = blocks.div_ceil(STRETCHES * rayon::current_num_threads());
-        let begin = || (none(), S::default());
-        let best = (0..blocks).into_par_iter().with_min_len(stretch).fold(begin, |(mut best, mut scratch), block| {
-            look(&mut best, &mut scratch, block * len..self.len().min((block + 1) * len));
-            (best, scratch)
-        });
-        best.map(|(best, _)| best).reduce(&none, |mut all, more| {
+        none: impl Fn() -> Vec<Top<'r>> + Sync,
+        look: impl Fn(&mut [Top<'r>], &mut S, Range<usize>) + Sync,
+    ) -> Vec<Top<'r>> {
+        let blocks = (0..self.len()).step_by(len).map(|first| first..self.len().min(first + len));
+        let start = || (none(), S::default());
+        let found = share(blocks, start, |(best, scratch), block| look(best, scratch, block));
+        found.into_iter().map(|(best, _)| best).fold(none(), |mut all, more| {
             all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
             all
         })
     }
 
     /// Adds a row to the best ones, if it is one of them.
-    fn offer(&self, rows: &Rows, best: &mut Top, row: usize, score: f32, mask: Option<&[bool]>) {
+    fn offer(&self, best: &mut Top<'_>, row: usize, score: f32, mask: Option<&[bool]>) {
         let score = f64::from(score);
         if best.wants(score) && !self.says_nothing(row) && mask.is_none_or(|mask| mask[row]) {
-            best.push(rows.scored(row, score));
+            best.push(row, score);
         }
     }
 
@@ -301,9 +296,14 @@ impl Vectors {
             return Ok(scores);
         }
         let prepared = self.scanned().prepare(query);
-        scores.par_chunks_mut(BLOCK).enumerate().for_each(|(block, scores)| {
-            self.scanned().scores(block * BLOCK, &prepared, scores);
-        });
+        let rows = self.scanned().rows_in(BLOCK);
+        share(
+            scores.chunks_mut(rows).enumerate(),
+            || (),
+            |(), (block, scores)| {
+                self.scanned().scores(block * rows, &prepared, scores);
+            },
+        );
         if weight > 0.0 {
             let mut before = 0.0;
             for row in 0..scores.len() {
@@ -312,7 +312,7 @@ impl Vectors {
                 before = std::mem::replace(&mut scores[row], blended);
             }
         }
-        (0..scores.len()).filter(|&row| self.says_nothing(row)).for_each(|row| scores[row] = f32::NAN);
+        scores.iter_mut().zip(&self.zeros).filter(|(_, is_zero)| **is_zero).for_each(|(score, _)| *score = f32::NAN);
         if self.small.is_some() {
             self.expect_exact(&mut scores, &self.exact.prepare(query), weight);
         }
@@ -351,8 +351,16 @@ impl Vectors {
 
     /// Computes what [`scores`](Self::scores) does for some rows, by the most exact column.
     pub(super) fn scores_of(&self, rows: &[usize], query: &Prepared<'_>, weight: f32) -> Vec<f32> {
+        let mut scores = vec![0.0; rows.len()];
         // Each of them is somewhere else in memory, and several threads wait for several.
-        rows.par_iter().with_min_len(FEW).map(|row| self.score(*row, query, weight)).collect()
+        share(
+            rows.chunks(FEW).zip(scores.chunks_mut(FEW)),
+            || (),
+            |(), (rows, scores)| {
+                rows.iter().zip(scores).for_each(|(row, score)| *score = self.score(*row, query, weight));
+            },
+        );
+        scores
     }
 
     fn score(&self, row: usize, query: &Prepared<'_>, weight: f32) -> f32 {
@@ -383,7 +391,7 @@ impl Vectors {
 
     /// Returns whether the vector of a row is all zeros: its text has no word that the model knows.
     fn says_nothing(&self, row: usize) -> bool {
-        self.around(row).own == 0.0
+        self.zeros.get(row) == Some(&true)
     }
 
     fn check(&self, query: &[f32]) -> Result<()> {
@@ -424,7 +432,7 @@ impl Neighbourhood {
 }
 
 /// Tells all threads the lowest scores that these best rows ask for, and returns the highest that any thread knows.
-fn known_least(least: &Mutex<Vec<f64>>, best: &[Top]) -> Vec<f64> {
+fn known_least(least: &Mutex<Vec<f64>>, best: &[Top<'_>]) -> Vec<f64> {
     let mut least = least.lock().unwrap_or_else(PoisonError::into_inner);
     least.iter_mut().zip(best).for_each(|(least, best)| *least = least.max(best.least()));
     least.clone()
