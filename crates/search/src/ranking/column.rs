@@ -229,8 +229,9 @@ mod tests {
     #[test]
     fn scores_of_many_rows_are_those_of_each() {
         let (dim, rows) = (100, 3 * ROWS + 17);
-        let values =
-            |seed: usize, len: usize| (0..len).map(move |at| ((at * 37 + seed * 11) % 201) as f32 / 100.0 - 1.0);
+        let values = |seed: u16, len: usize| {
+            (0..201_u16).cycle().map(move |at| f32::from((at * 37 + seed * 11) % 201) / 100.0 - 1.0).take(len)
+        };
         let question: Vec<f32> = values(5, dim).collect();
         for stored in [EmbeddingType::F32, EmbeddingType::Int8, EmbeddingType::Bits] {
             let of = Representation { dim, stored };
