@@ -21,7 +21,7 @@ const HALF: usize = 4;
 /// Largest product of four bits.
 const MOST: i16 = 4 * 127;
 
-/// What the larger of the two numbers of a sum counts.
+/// Weight of the larger of the two numbers of a sum.
 const STEP: i16 = 32;
 
 /// The bytes of two places of all rows in a block.
