@@ -269,10 +269,11 @@ impl Vectors {
         let blocks = (0..self.len()).step_by(len).map(|first| first..self.len().min(first + len));
         let start = || (none(), S::default());
         let found = share(blocks, start, |(best, scratch), block| look(best, scratch, block));
-        found.into_iter().map(|(best, _)| best).fold(none(), |mut all, more| {
+        let all = found.into_iter().map(|(best, _)| best).reduce(|mut all, more| {
             all.iter_mut().zip(more).for_each(|(all, more)| all.append(more));
             all
-        })
+        });
+        all.unwrap_or_else(none)
     }
 
     /// Adds a row to the best ones, if it is one of them.
