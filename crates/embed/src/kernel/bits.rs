@@ -8,21 +8,11 @@
 /// Number of rows of a block.
 pub(super) const ROWS: usize = 32;
 
-/// Number of places that are looked up together, and of pairs of places whose sums fit in 16 bits with a sign.
+/// Number of places that are looked up together.
 const PAIR: usize = 2;
-const PAIRS: usize = 256;
-
-/// Number of bytes after those that are looked up which a processor is asked to fetch.
-const AHEAD: usize = 4096;
 
 /// Numbers of a question in each half of a byte.
 const HALF: usize = 4;
-
-/// Largest product of four bits.
-const MOST: i16 = 4 * 127;
-
-/// Weight of the larger of the two numbers of a sum.
-const STEP: i16 = 32;
 
 /// The bytes of two places of all rows in a block.
 type Pair = [[u8; ROWS]; PAIR];
@@ -86,11 +76,8 @@ pub struct BitQuestion {
     layout: BitLayout,
     /// For both halves of the bytes of each place, the first dimensions first: the products of all values.
     products: Vec<[[i16; 16]; 2]>,
-    /// The products, increased by [`MOST`], for each pair of places: the smaller and the larger number of the first half, and those
-    /// of the second one; for each place once for each 16 rows.
-    tables: Vec<[Pair; 4]>,
-    /// The sum of what the products were increased by.
-    increase: i32,
+    #[cfg(target_arch = "x86_64")]
+    tables: x86::Tables,
 }
 
 impl BitQuestion {
@@ -106,19 +93,12 @@ impl BitQuestion {
                 *product = numbers.iter().enumerate().map(|(at, number)| sign(at, i16::from(*number).max(-127))).sum();
             }
         }
-        let mut tables = vec![[[[0; ROWS]; PAIR]; 4]; layout.width.div_ceil(PAIR)];
-        let mut increase = 0;
-        for (place, halves) in products.iter().enumerate() {
-            for (half, products) in halves.iter().enumerate() {
-                increase += i32::from(MOST);
-                for at in 0..ROWS {
-                    let [small, large] = in_two(products[at % 16] + MOST);
-                    tables[place / PAIR][2 * half][place % PAIR][at] = small;
-                    tables[place / PAIR][2 * half + 1][place % PAIR][at] = large;
-                }
-            }
+        Self {
+            layout,
+            #[cfg(target_arch = "x86_64")]
+            tables: x86::Tables::new(&products),
+            products,
         }
-        Self { layout, products, tables, increase }
     }
 
     pub(super) fn block(&self) -> usize {
@@ -133,11 +113,6 @@ impl BitQuestion {
             product(block.as_chunks().0.as_chunks().0, sums);
         }
     }
-}
-
-/// Returns the two numbers that are looked up of a sum.
-fn in_two(sum: i16) -> [u8; 2] {
-    [sum % STEP, sum / STEP].map(|number| u8::try_from(number).unwrap_or_default())
 }
 
 /// The products on any processor.
@@ -156,7 +131,50 @@ pub(super) fn portable(blocks: &[u8], question: &BitQuestion, sums: &mut [i32]) 
 pub(super) mod x86 {
     use core::arch::x86_64::*;
 
-    use crate::kernel::bits::{AHEAD, BitQuestion, PAIRS, Pair, ROWS, STEP};
+    use crate::kernel::bits::{BitQuestion, PAIR, Pair, ROWS};
+
+    /// Number of pairs of places whose sums fit in 16 bits with a sign.
+    const PAIRS: usize = 256;
+
+    /// Number of bytes after those that are looked up which a processor is asked to fetch.
+    const AHEAD: usize = 4096;
+
+    /// Largest product of four bits.
+    const MOST: i16 = 4 * 127;
+
+    /// Weight of the larger of the two numbers of a sum.
+    const STEP: i16 = 32;
+
+    /// The products of a question in the form in which they are looked up.
+    #[derive(Debug, Clone)]
+    pub(super) struct Tables {
+        /// The products, increased by [`MOST`], for each pair of places: the smaller and the larger number of the first half, and
+        /// those of the second one; for each place once for each 16 rows.
+        of_pairs: Vec<[Pair; 4]>,
+        /// The sum of what the products were increased by.
+        increase: i32,
+    }
+
+    impl Tables {
+        /// Creates the tables of the products of both halves of each place.
+        pub(super) fn new(products: &[[[i16; 16]; 2]]) -> Self {
+            let mut of_pairs = vec![[[[0; ROWS]; PAIR]; 4]; products.len().div_ceil(PAIR)];
+            let mut increase = 0;
+            for (place, halves) in products.iter().enumerate() {
+                for (half, products) in halves.iter().enumerate() {
+                    increase += i32::from(MOST);
+                    for at in 0..ROWS {
+                        let sum = products[at % 16] + MOST;
+                        for (part, number) in [sum % STEP, sum / STEP].into_iter().enumerate() {
+                            of_pairs[place / PAIR][2 * half + part][place % PAIR][at] =
+                                u8::try_from(number).unwrap_or_default();
+                        }
+                    }
+                }
+            }
+            Self { of_pairs, increase }
+        }
+    }
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) unsafe fn avx2(blocks: &[u8], question: &BitQuestion, sums: &mut [i32]) {
@@ -164,8 +182,8 @@ pub(super) mod x86 {
         let load = |bytes: &[u8; ROWS]| unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
         let (half, byte) = (_mm256_set1_epi8(15), _mm256_set1_epi16(255));
         question.each(blocks, sums, |block, sums| {
-            sums.fill(-question.increase);
-            for (pairs, tables) in block.chunks(PAIRS).zip(question.tables.chunks(PAIRS)) {
+            sums.fill(-question.tables.increase);
+            for (pairs, tables) in block.chunks(PAIRS).zip(question.tables.of_pairs.chunks(PAIRS)) {
                 let mut wide = [_mm256_setzero_si256(); 4];
                 // Eight numbers, four of each pair.
                 for (pairs, tables) in pairs.chunks(2).zip(tables.chunks(2)) {
@@ -196,11 +214,11 @@ pub(super) mod x86 {
     #[target_feature(enable = "avx2,avx512f,avx512bw")]
     pub(in super::super) unsafe fn avx512(blocks: &[u8], question: &BitQuestion, sums: &mut [i32]) {
         // SAFETY: there are 64 bytes.
-        let load = |pair: &[[u8; ROWS]; 2]| unsafe { _mm512_loadu_si512(pair.as_ptr().cast()) };
+        let load = |pair: &Pair| unsafe { _mm512_loadu_si512(pair.as_ptr().cast()) };
         let (half, byte) = (_mm512_set1_epi8(15), _mm512_set1_epi16(255));
         question.each(blocks, sums, |block, sums| {
-            sums.fill(-question.increase);
-            for (pairs, tables) in block.chunks(PAIRS).zip(question.tables.chunks(PAIRS)) {
+            sums.fill(-question.tables.increase);
+            for (pairs, tables) in block.chunks(PAIRS).zip(question.tables.of_pairs.chunks(PAIRS)) {
                 let mut wide = [_mm512_setzero_si512(); 4];
                 // Eight numbers, two of each pair.
                 for (pairs, tables) in pairs.chunks(4).zip(tables.chunks(4)) {
@@ -221,11 +239,7 @@ pub(super) mod x86 {
                         wide[1] = _mm512_add_epi16(wide[1], _mm512_srli_epi16::<8>(narrow));
                     }
                 }
-                let places = |sum| [_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum)];
-                let both = |sum| {
-                    let [even, odd] = places(sum);
-                    _mm256_add_epi16(even, odd)
-                };
+                let both = |sum| _mm256_add_epi16(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum));
                 add(wide.map(both), sums);
             }
         });
